@@ -8,6 +8,7 @@
  *   arena.c          deep copies
  *   checked_reads.c  reads, and checks of what they yield  (calls the backend)
  *   names.c          names, errors, the clock
+ *   sql/             what SQL backends share               (map in sql/sql.h)
  *   sqlite/          the SQLite backend                    (map in sqlite/sqlite.h)
  *   memory/          the backend in memory                 (map in memory/memory.h)
  *

@@ -97,7 +97,8 @@ TABLE = [
         "BLAS",
     ),
     Folder("server/store", "what is stored, behind `store.h`, and the writer thread", "proto/arrays proto/json_writer proto/json_memory", "jansson"),
-    Folder("server/store/sqlite", "the SQLite backend", "server/base server/store", "SQLite"),
+    Folder("server/store/sql", "what backends that speak SQL share: statements, writes, reads", "server/store"),
+    Folder("server/store/sqlite", "the SQLite backend", "server/base server/store server/store/sql", "SQLite"),
     Folder("server/store/memory", "the backend in memory, for tests and checks", "proto/arrays server/store", "jansson"),
     Folder("server/app.h", "what the parts of a running server share", "server/base server/store"),
     Folder(

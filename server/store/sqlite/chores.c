@@ -70,14 +70,14 @@ static store_status delete_slice(connection *c, sql_id id, int64_t owner, int64_
 static store_status end_slice(sqlite_store *s, store_status status)
 {
     if (!status)
-        return sqlite_commit(&s->base, NULL);
-    sqlite_rollback(&s->base);
+        return sqlite_commit(&s->sql.base, NULL);
+    sqlite_rollback(&s->sql.base);
     return status;
 }
 
 static store_status vacuum_slice(sqlite_store *s)
 {
-    store_status status = sqlite_begin(&s->base, NULL);
+    store_status status = sqlite_begin(&s->sql.base, NULL);
     if (!status)
         status = connection_run(&s->writer, NULL, SQL_VACUUM, "");
     return end_slice(s, status);
@@ -89,13 +89,13 @@ static store_status expire_answers(sqlite_store *s, int *expired)
 {
     connection *c = &s->writer;
     *expired = 0;
-    if (s->answered_at == 0)
+    if (s->sql.answered_at == 0)
         return STORE_OK;
-    store_status status = sqlite_begin(&s->base, NULL);
+    store_status status = sqlite_begin(&s->sql.base, NULL);
     if (!status)
-        status = connection_run(c, NULL, SQL_ANSWERS_AHEAD, "ii", s->answered_at, STORE_ANSWER_KEPT);
+        status = connection_run(c, NULL, SQL_ANSWERS_AHEAD, "ii", s->sql.answered_at, STORE_ANSWER_KEPT);
     if (!status)
-        status = connection_run(c, NULL, SQL_ANSWERS_EXPIRE, "ii", s->answered_at, STORE_ANSWER_KEPT);
+        status = connection_run(c, NULL, SQL_ANSWERS_EXPIRE, "ii", s->sql.answered_at, STORE_ANSWER_KEPT);
     *expired = status ? 0 : sqlite3_changes(c->db);
     return end_slice(s, status);
 }
@@ -107,7 +107,7 @@ static store_status remove_slice(sqlite_store *s, int64_t owner, const sql_id *t
     connection *c = &s->writer;
     double deadline = store_clock() + 0.010;
     bool gone = true;
-    store_status status = sqlite_begin(&s->base, NULL);
+    store_status status = sqlite_begin(&s->sql.base, NULL);
     for (size_t i = 0; !status && gone && i < n; i++)
         status = delete_slice(c, tables[i], owner, rows, deadline, &gone);
     if (!status && gone)
@@ -128,9 +128,9 @@ store_chore sqlite_chore(store *base)
     int expired = 0;
     if (s->writer.ran_full && !atomic_load(&s->moved))
         sqlite_look_for_room(s);
-    if (!sqlite_leave_full(s) && !s->chores_left)
+    if (!sqlite_leave_full(s) && !s->sql.chores_left)
         return CHORE_FAILED; /* asks again in a second */
-    if (!s->chores_left || sqlite_look(s, PART_FILE, NULL))
+    if (!s->sql.chores_left || sqlite_look(s, PART_FILE, NULL))
         return CHORE_NONE;
     store_status status = find(c, SQL_DROPPED_CONTENT, &content);
     if (!status && content == 0)
@@ -150,6 +150,6 @@ store_chore sqlite_chore(store *base)
     sqlite_after_commit(base);
     if (status)
         return CHORE_FAILED;
-    s->chores_left = content || study || expired || free_pages;
-    return s->chores_left ? CHORE_MORE : sqlite_is_full(base) ? CHORE_FAILED : CHORE_NONE;
+    s->sql.chores_left = content || study || expired || free_pages;
+    return s->sql.chores_left ? CHORE_MORE : sqlite_is_full(base) ? CHORE_FAILED : CHORE_NONE;
 }

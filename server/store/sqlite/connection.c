@@ -12,7 +12,7 @@ static const char *const texts[SQL_COUNT] = {
 
 store_status connection_open(connection *c, const char *path, int flags, store_error *err)
 {
-    *c = (connection){0};
+    *c = (connection){.base.driver = &sqlite_driver};
     sqlite_note_io_errors();
     c->error = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (c->error)
@@ -37,7 +37,7 @@ store_status sqlite_open_reader(connection *c, const char *path, store_error *er
 
 store_status sqlite_open_other(connection *c, const char *path, store_error *err)
 {
-    *c = (connection){0};
+    *c = (connection){.base.driver = &sqlite_driver};
     store_status status = sqlite_refuse_more_names(path, err);
     return status ? status : sqlite_open_reader(c, path, err);
 }
@@ -47,7 +47,7 @@ void connection_close(connection *c)
     for (int id = 0; id < SQL_COUNT; id++)
         sqlite3_finalize(c->statements[id]);
     sqlite3_close(c->db);
-    *c = (connection){0};
+    *c = (connection){.base.driver = &sqlite_driver};
 }
 
 static store_status status_of(int code)
@@ -217,14 +217,87 @@ store_status connection_run(connection *c, store_error *err, sql_id id, const ch
     return connection_finish(c, statement, err);
 }
 
-double column_real(sqlite3_stmt *statement, int column)
-{
-    return sqlite3_column_type(statement, column) == SQLITE_NULL ? __builtin_nan("")
-                                                                 : sqlite3_column_double(statement, column);
-}
-
 const char *column_text(sqlite3_stmt *statement, int column)
 {
     const char *text = (const char *)sqlite3_column_text(statement, column);
     return text ? text : "";
 }
+
+/* ---- the driver ---------------------------------------------------------------------------------------- */
+
+static connection *connection_of(sql_connection *c)
+{
+    return (connection *)c;
+}
+
+static void driver_start(sql_connection *c, sql_id id, const char *types, va_list args)
+{
+    connection_of(c)->started = bind_list(connection_of(c), id, types, args);
+}
+
+static bool driver_step(sql_connection *c)
+{
+    return connection_step(connection_of(c), connection_of(c)->started);
+}
+
+static store_status driver_finish(sql_connection *c, store_error *err)
+{
+    return connection_finish(connection_of(c), connection_of(c)->started, err);
+}
+
+static store_status driver_run(sql_connection *c, store_error *err, sql_id id, const char *types,
+                               va_list args)
+{
+    driver_start(c, id, types, args);
+    while (driver_step(c))
+        ;
+    return driver_finish(c, err);
+}
+
+static store_status driver_must_change(sql_connection *c, store_error *err, store_status status,
+                                       const char *message)
+{
+    return sqlite3_changes(connection_of(c)->db) > 0 ? STORE_OK : store_fail(err, status, "%s", message);
+}
+
+static int64_t driver_integer(sql_connection *c, int column)
+{
+    return sqlite3_column_int64(connection_of(c)->started, column);
+}
+
+static double driver_number(sql_connection *c, int column)
+{
+    return sqlite3_column_double(connection_of(c)->started, column);
+}
+
+static bool driver_is_null(sql_connection *c, int column)
+{
+    return sqlite3_column_type(connection_of(c)->started, column) == SQLITE_NULL;
+}
+
+static const char *driver_text(sql_connection *c, int column)
+{
+    return column_text(connection_of(c)->started, column);
+}
+
+static const void *driver_blob(sql_connection *c, int column, size_t *size)
+{
+    const void *blob = sqlite3_column_blob(connection_of(c)->started, column);
+    *size = (size_t)sqlite3_column_bytes(connection_of(c)->started, column);
+    return blob;
+}
+
+const sql_driver sqlite_driver = {
+    .start = driver_start,
+    .step = driver_step,
+    .finish = driver_finish,
+    .run = driver_run,
+    .must_change = driver_must_change,
+    .integer = driver_integer,
+    .number = driver_number,
+    .is_null = driver_is_null,
+    .text = driver_text,
+    .blob = driver_blob,
+    .begin_read = sqlite_begin_read,
+    .end_read = sqlite_end_read,
+};

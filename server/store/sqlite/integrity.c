@@ -139,8 +139,8 @@ store_status store_open_snapshot(store **out, const char *path, store_error *err
     if (!s)
         return store_fail(err, STORE_NO_MEMORY, "out of memory");
     int64_t studies;
-    s->snapshot = s->base.stopped = true;
-    pthread_mutex_init(&s->base.mutex, NULL);
+    s->snapshot = s->sql.base.stopped = true;
+    pthread_mutex_init(&s->sql.base.mutex, NULL);
     store_status status = open_current(&s->writer, path, err);
     if (!status)
         status = connection_execute_text(&s->writer, "BEGIN", err);
@@ -149,7 +149,7 @@ store_status store_open_snapshot(store **out, const char *path, store_error *err
     if (status)
         sqlite_free(s);
     else
-        *out = &s->base;
+        *out = &s->sql.base;
     return status;
 }
 

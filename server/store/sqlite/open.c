@@ -45,9 +45,9 @@ static store_status open_writer(sqlite_store *s, const embedded_file *files, sto
 static void renew_mark(sqlite_store *s)
 {
     sqlite_remember_file(s);
-    sqlite_idle(&s->base);
-    if (s->log_is_unmarked && !sqlite_begin(&s->base, NULL) && !sqlite_commit(&s->base, NULL))
-        sqlite_idle(&s->base);
+    sqlite_idle(&s->sql.base);
+    if (s->log_is_unmarked && !sqlite_begin(&s->sql.base, NULL) && !sqlite_commit(&s->sql.base, NULL))
+        sqlite_idle(&s->sql.base);
 }
 
 static store_status find_next_content(sqlite_store *s, int64_t *out, store_error *err)
@@ -61,7 +61,7 @@ static store_status find_next_content(sqlite_store *s, int64_t *out, store_error
 store_status sqlite_start_clean(sqlite_store *s, store_error *err)
 {
     connection *c = &s->writer;
-    store_status status = sqlite_begin(&s->base, err);
+    store_status status = sqlite_begin(&s->sql.base, err);
     if (status)
         return status;
     status = connection_run(c, err, SQL_CONTENTS_DROP_STAGED, "");
@@ -72,9 +72,9 @@ store_status sqlite_start_clean(sqlite_store *s, store_error *err)
     if (!status)
         status = connection_run(c, err, SQL_TOUCH, "");
     if (!status)
-        status = sqlite_commit(&s->base, err);
+        status = sqlite_commit(&s->sql.base, err);
     else
-        sqlite_rollback(&s->base);
+        sqlite_rollback(&s->sql.base);
     s->unclean = status != STORE_OK;
     return status;
 }
@@ -132,7 +132,10 @@ sqlite_store *sqlite_new(const char *path)
     if (!s)
         return NULL;
     s->file = s->lock = s->folder = s->log_file = -1;
-    s->base.backend = &sqlite_backend;
+    s->sql.base.backend = &sqlite_backend;
+    s->sql.driver = &sqlite_driver;
+    s->sql.writes = &s->writer.base;
+    s->writer.base.driver = &sqlite_driver;
     pthread_mutex_init(&s->pool_mutex, NULL);
     s->path = strdup(path);
     if (s->path)
@@ -148,7 +151,7 @@ static store_status open_store(store **out, const char *path, const embedded_fil
     sqlite_store *s = sqlite_new(path);
     if (!s)
         return store_fail(err, STORE_NO_MEMORY, "out of memory");
-    s->chores_left = true;
+    s->sql.chores_left = true;
     int64_t next_content = 1;
     store_status status = sqlite_lock(s, err);
     if (!status)
@@ -162,11 +165,11 @@ static store_status open_store(store **out, const char *path, const embedded_fil
     if (!status)
         status = prepare(s, &next_content, err);
     if (!status)
-        status = store_start(&s->base, &sqlite_backend, next_content, err);
+        status = store_start(&s->sql.base, &sqlite_backend, next_content, err);
     if (status)
         sqlite_free(s);
     else
-        *out = &s->base;
+        *out = &s->sql.base;
     return status;
 }
 
@@ -200,37 +203,37 @@ const store_backend sqlite_backend = {
     .release = sqlite_release,
     .undo = sqlite_undo,
     .study_insert = sqlite_study_insert,
-    .study_count = sqlite_study_count,
-    .study_load = sqlite_study_load,
-    .study_save = sqlite_study_save,
-    .study_describe = sqlite_study_describe,
-    .study_delete = sqlite_study_delete,
-    .study_stage = sqlite_study_stage,
-    .study_publish = sqlite_study_publish,
-    .log_append = sqlite_log_append,
-    .content_attach = sqlite_content_attach,
-    .content_extend = sqlite_content_extend,
-    .candidate_retire = sqlite_candidate_retire,
-    .candidate_restore = sqlite_candidate_restore,
-    .batch_insert = sqlite_batch_insert,
-    .batch_extend = sqlite_batch_extend,
+    .study_count = sql_study_count,
+    .study_load = sql_study_load,
+    .study_save = sql_study_save,
+    .study_describe = sql_study_describe,
+    .study_delete = sql_study_delete,
+    .study_stage = sql_study_stage,
+    .study_publish = sql_study_publish,
+    .log_append = sql_log_append,
+    .content_attach = sql_content_attach,
+    .content_extend = sql_content_extend,
+    .candidate_retire = sql_candidate_retire,
+    .candidate_restore = sql_candidate_restore,
+    .batch_insert = sql_batch_insert,
+    .batch_extend = sql_batch_extend,
     .sums_put = sqlite_sums_put,
     .trials_insert = sqlite_trials_insert,
-    .trial_load = sqlite_trial_load,
-    .trial_issue = sqlite_trial_issue,
-    .trial_renew = sqlite_trial_renew,
-    .trial_requeue = sqlite_trial_requeue,
-    .trial_tell = sqlite_trial_tell,
-    .late_result_insert = sqlite_late_result_insert,
-    .trial_amend = sqlite_trial_amend,
-    .measurement_put = sqlite_measurement_put,
-    .observation_insert = sqlite_observation_insert,
-    .observation_amend = sqlite_observation_amend,
-    .content_append = sqlite_content_append,
-    .content_abandon = sqlite_content_abandon,
-    .answer_put = sqlite_answer_put,
-    .token_put = sqlite_token_put,
-    .token_remove = sqlite_token_remove,
+    .trial_load = sql_trial_load,
+    .trial_issue = sql_trial_issue,
+    .trial_renew = sql_trial_renew,
+    .trial_requeue = sql_trial_requeue,
+    .trial_tell = sql_trial_tell,
+    .late_result_insert = sql_late_result_insert,
+    .trial_amend = sql_trial_amend,
+    .measurement_put = sql_measurement_put,
+    .observation_insert = sql_observation_insert,
+    .observation_amend = sql_observation_amend,
+    .content_append = sql_content_append,
+    .content_abandon = sql_content_abandon,
+    .answer_put = sql_answer_put,
+    .token_put = sql_token_put,
+    .token_remove = sql_token_remove,
     .touch = sqlite_touch,
     .is_full = sqlite_is_full,
     .after_commit = sqlite_after_commit,
@@ -238,27 +241,27 @@ const store_backend sqlite_backend = {
     .idle = sqlite_idle,
     .close = sqlite_close,
     .wal_bytes = sqlite_wal_bytes,
-    .read_studies = sqlite_read_studies,
-    .count_studies = sqlite_count_studies,
-    .read_totals = sqlite_read_totals,
-    .read_study = sqlite_read_study,
-    .read_staged = sqlite_read_staged,
-    .read_trials = sqlite_read_trials,
-    .read_trial = sqlite_read_trial,
-    .read_attempts = sqlite_read_attempts,
-    .read_late_results = sqlite_read_late_results,
-    .read_amendments = sqlite_read_amendments,
-    .read_measurements = sqlite_read_measurements,
-    .read_batches = sqlite_read_batches,
-    .read_values = sqlite_read_values,
-    .read_observations = sqlite_read_observations,
-    .read_observation_page = sqlite_read_observation_page,
-    .read_observation_amendments = sqlite_read_observation_amendments,
+    .read_studies = sql_read_studies,
+    .count_studies = sql_count_studies,
+    .read_totals = sql_read_totals,
+    .read_study = sql_read_study,
+    .read_staged = sql_read_staged,
+    .read_trials = sql_read_trials,
+    .read_trial = sql_read_trial,
+    .read_attempts = sql_read_attempts,
+    .read_late_results = sql_read_late_results,
+    .read_amendments = sql_read_amendments,
+    .read_measurements = sql_read_measurements,
+    .read_batches = sql_read_batches,
+    .read_values = sql_read_values,
+    .read_observations = sql_read_observations,
+    .read_observation_page = sql_read_observation_page,
+    .read_observation_amendments = sql_read_observation_amendments,
     .read_candidates = sqlite_read_candidates,
     .read_candidates_at = sqlite_read_candidates_at,
-    .read_retired = sqlite_read_retired,
-    .read_engine_state = sqlite_read_engine_state,
-    .read_answer = sqlite_read_answer,
-    .read_tokens = sqlite_read_tokens,
-    .read_log = sqlite_read_log,
+    .read_retired = sql_read_retired,
+    .read_engine_state = sql_read_engine_state,
+    .read_answer = sql_read_answer,
+    .read_tokens = sql_read_tokens,
+    .read_log = sql_read_log,
 };

@@ -1,4 +1,4 @@
-/* Reads of candidates: their rows, and which of them are retired. */
+/* Reads of candidates. */
 #include "server/store/sqlite/sqlite.h"
 
 /* Reads the part of rows first … end−1 that lies in the block, without a copy in between. */
@@ -50,12 +50,12 @@ store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size
     store_status status;
     reader_study alive = {0};
     sqlite3_blob *blob = NULL;
-    connection *c = reader_begin_study(s, study, &alive, &status, err);
+    connection *c = (connection *)sql_begin_study(s, study, &alive, &status, err);
     if (!c)
         return status;
     status = read_rows(c, &blob, &alive, study, first, n, dimension, rows, err);
     sqlite3_blob_close(blob);
-    return reader_end(s, c, status);
+    return sql_end_read(s, &c->base, status);
 }
 
 store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
@@ -64,7 +64,7 @@ store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *i
     store_status status;
     reader_study alive = {0};
     sqlite3_blob *blob = NULL;
-    connection *c = reader_begin_study(s, study, &alive, &status, err);
+    connection *c = (connection *)sql_begin_study(s, study, &alive, &status, err);
     if (!c)
         return status;
     for (size_t i = 0; !status && i < n; i++)
@@ -73,17 +73,5 @@ store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *i
         status = store_fail(err, STORE_CORRUPT, "study %lld: a row names a candidate that does not exist",
                             (long long)study);
     sqlite3_blob_close(blob);
-    return reader_end(s, c, status);
-}
-
-store_status sqlite_read_retired(store *s, int64_t study, store_retired_row *row, void *arg, store_error *err)
-{
-    store_status status;
-    connection *c = reader_begin_study(s, study, NULL, &status, err);
-    if (!c)
-        return status;
-    sqlite3_stmt *statement = connection_bind(c, SQL_RETIRED, "i", study);
-    while (connection_step(c, statement))
-        row(arg, (uint32_t)sqlite3_column_int64(statement, 0));
-    return reader_end(s, c, connection_finish(c, statement, err));
+    return sql_end_read(s, &c->base, status);
 }

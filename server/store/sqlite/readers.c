@@ -67,12 +67,11 @@ static void note_read(store *base, store_status status)
     atomic_store(&base->read_failed, status != STORE_OK && status != STORE_NOT_FOUND);
 }
 
-connection *reader_begin(store *base, store_status *status, store_error *err)
+sql_connection *sqlite_begin_read(store *base, store_status *status, store_error *err)
 {
     sqlite_store *s = sqlite_of(base);
-    *status = STORE_OK;
     if (s->snapshot)
-        return &s->writer; /* its transaction is open already */
+        return &s->writer.base; /* its transaction is open already */
     connection *c = pool_take(s, status, err);
     if (!c) {
         note_read(base, *status);
@@ -84,42 +83,15 @@ connection *reader_begin(store *base, store_status *status, store_error *err)
         pool_return(s, c);
         return NULL;
     }
-    return c;
+    return &c->base;
 }
 
-store_status reader_end(store *base, connection *c, store_status status)
+store_status sqlite_end_read(store *base, sql_connection *c, store_status status)
 {
     if (sqlite_of(base)->snapshot)
         return status;
     note_read(base, status);
-    connection_run(c, NULL, SQL_COMMIT, ""); /* only releases the snapshot */
-    pool_return(sqlite_of(base), c);
+    connection_run((connection *)c, NULL, SQL_COMMIT, ""); /* only releases the snapshot */
+    pool_return(sqlite_of(base), (connection *)c);
     return status;
-}
-
-connection *reader_begin_study(store *base, int64_t study, reader_study *alive, store_status *status,
-                               store_error *err)
-{
-    connection *c = reader_begin(base, status, err);
-    if (!c)
-        return NULL;
-    sqlite3_stmt *row = connection_bind(c, SQL_STUDY_ALIVE, "i", study);
-    bool found = connection_step(c, row);
-    if (found && alive)
-        *alive = (reader_study){.content = sqlite3_column_int64(row, 0),
-                                .candidates = sqlite3_column_int64(row, 1),
-                                .dimension = sqlite3_column_int64(row, 2)};
-    *status = connection_finish(c, row, err);
-    if (!*status && !found)
-        *status = store_fail(err, STORE_NOT_FOUND, "there is no study %lld", (long long)study);
-    if (*status) {
-        reader_end(base, c, *status);
-        return NULL;
-    }
-    return c;
-}
-
-int64_t reader_limit(size_t limit)
-{
-    return limit > INT64_MAX ? INT64_MAX : (int64_t)limit;
 }

@@ -99,7 +99,7 @@ void sqlite_look_for_room(sqlite_store *s)
         return;
     if (is_full_errno(make_reserve(s))) {
         sqlite_enter_full(s);
-        sqlite_idle(&s->base); /* the log becomes short */
+        sqlite_idle(&s->sql.base); /* the log becomes short */
     }
 }
 
@@ -111,7 +111,7 @@ bool sqlite_leave_full(sqlite_store *s)
     if (now < s->next_attempt)
         return false;
     s->next_attempt = now + seconds_between_attempts;
-    sqlite_idle(&s->base);
+    sqlite_idle(&s->sql.base);
     if (make_reserve(s) || (s->unclean && sqlite_start_clean(s, NULL))) {
         give_up_reserve(s);
         return false;

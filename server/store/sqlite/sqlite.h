@@ -1,6 +1,5 @@
 /* Inside the SQLite backend:
  *
- *   sql.h              the text of every statement
  *   connection.c       connections, statements, statuses
  *   open.c             settings, opening, closing
  *   file.c             the database's file: its locks, whether it is still there
@@ -11,20 +10,18 @@
  *   backup.c           copies of a database that may be in use
  *   schema.c           compares the schema with a fresh one
  *   integrity.c        checks, snapshots, comparisons      (functions of store.h)
- *   write.c            transactions, and writing the tables
- *   write_tokens.c     writing tokens
- *   observations.c     writes and reads of imported results
+ *   write.c            transactions, and what is written in SQLite's way
  *   chores.c           checkpoints, removal in slices, vacuum
  *   readers.c          the pool of readers
- *   read.c             reads of studies, batches, logs, tokens and answers
- *   read_trials.c      reads of trials and amendments
- *   read_candidates.c  reads of candidates */
+ *   read_candidates.c  reads of candidates
+ *
+ * All other writes and reads are those of every SQL backend (sql/sql.h). */
 #ifndef SERVER_STORE_SQLITE_SQLITE_H
 #define SERVER_STORE_SQLITE_SQLITE_H
 
 #include "server/base/embedded.h"
 #include "server/store/backend.h"
-#include "server/store/sqlite/sql.h"
+#include "server/store/sql/sql.h"
 
 #include <limits.h>
 #include <sqlite3.h>
@@ -35,9 +32,11 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored blobs are litt
 
 /* A database connection with its prepared statements. Used by one thread at a time. */
 typedef struct connection {
+    sql_connection base;
     struct connection *next; /* in the pool of readers */
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT]; /* prepared when first used */
+    sqlite3_stmt *started;               /* by sql_start; NULL: it cannot be prepared */
     int error;                           /* of the last step; SQLITE_OK */
     bool ran_full;                       /* a step found the disk full; reset by sqlite_look_for_room */
     bool read_failed;                    /* since a statement last succeeded outside a transaction */
@@ -51,7 +50,7 @@ enum {
 };
 
 typedef struct sqlite_store {
-    store base;
+    sql_store sql;
     char *path;
     const char *name;          /* in `path`, without the folder */
     int file, lock, folder;    /* descriptors: of `path`, of <path>.lock (both locked), of its folder */
@@ -71,9 +70,6 @@ typedef struct sqlite_store {
     int wal_frames;       /* in the write-ahead log after the last commit */
     int next_checkpoint;  /* the number of frames at which the next one is due */
     bool log_is_unmarked; /* all of it is in the database's file: the next commit may begin it anew */
-    bool chores_left;
-    unsigned answers_put;
-    int64_t answered_at; /* the time of the last answer that was put; 0: none in this run */
 
     pthread_mutex_t pool_mutex;
     connection *idle_readers;
@@ -86,11 +82,7 @@ static inline sqlite_store *sqlite_of(store *s)
 }
 
 extern const store_backend sqlite_backend; /* in open.c */
-
-/* What reads of candidates need of a study. */
-typedef struct reader_study {
-    int64_t content, candidates, dimension;
-} reader_study;
+extern const sql_driver sqlite_driver;     /* in connection.c */
 
 /* ---- connection.c -------------------------------------------------------------------------------------- */
 
@@ -128,7 +120,6 @@ bool connection_step(connection *c, sqlite3_stmt *statement);
 /* Resets the statement. STORE_OK unless one of its steps failed. */
 store_status connection_finish(connection *c, sqlite3_stmt *statement, store_error *err);
 
-double column_real(sqlite3_stmt *statement, int column);      /* NULL becomes NaN */
 const char *column_text(sqlite3_stmt *statement, int column); /* NULL becomes "" */
 
 /* ---- open.c -------------------------------------------------------------------------------------------- */
@@ -237,50 +228,10 @@ store_status sqlite_release(store *s, store_error *err);
 store_status sqlite_undo(store *s, store_error *err);
 store_status sqlite_study_insert(store *s, const store_event *event, int64_t epoch, study_record *record,
                                  store_error *err);
-store_status sqlite_study_load(store *s, int64_t study, study_record *record, store_error *err);
-store_status sqlite_study_save(store *s, const study_record *record, store_error *err);
-store_status sqlite_study_describe(store *s, const study_record *record, const char *definition,
-                                   const char *reason, store_error *err);
-store_status sqlite_study_delete(store *s, int64_t study, store_error *err);
-store_status sqlite_study_stage(store *s, int64_t study, store_error *err);
-store_status sqlite_study_publish(store *s, int64_t study, store_error *err);
-store_status sqlite_log_append(store *s, int64_t study, int64_t seq, const store_event *event,
-                               const char *payload, store_error *err);
-store_status sqlite_content_extend(store *s, const study_record *record, const store_points *points,
-                                   int64_t *content, store_error *err);
-store_status sqlite_candidate_retire(store *s, int64_t study, uint32_t candidate, store_error *err);
-store_status sqlite_candidate_restore(store *s, int64_t study, uint32_t candidate, store_error *err);
-store_status sqlite_content_attach(store *s, const study_record *record, const store_event *event,
-                                   store_error *err);
-store_status sqlite_batch_insert(store *s, int64_t study, const store_event *event, store_error *err);
-store_status sqlite_batch_extend(store *s, int64_t study, const store_event *event, store_error *err);
 store_status sqlite_sums_put(store *s, int64_t study, const store_arm_sum *sums, size_t n, store_error *err);
 store_status sqlite_trials_insert(store *s, int64_t study, int64_t first, int64_t batch,
                                   const store_pick *picks, size_t n, store_error *err);
-store_status sqlite_trial_load(store *s, int64_t study, int64_t trial, trial_record *record,
-                               store_error *err);
-store_status sqlite_trial_issue(store *s, int64_t study, int64_t seq, const store_event *event,
-                                store_error *err);
-store_status sqlite_trial_renew(store *s, int64_t study, const store_event *event, store_error *err);
-store_status sqlite_trial_requeue(store *s, int64_t study, int32_t attempt, const store_event *event,
-                                  store_error *err);
-store_status sqlite_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt,
-                               const store_event *event, store_error *err);
-store_status sqlite_late_result_insert(store *s, int64_t study, int64_t seq, const store_event *event,
-                                       store_error *err);
-store_status sqlite_trial_amend(store *s, int64_t study, int64_t seq, const store_event *event,
-                                store_error *err);
-store_status sqlite_measurement_put(store *s, int64_t study, const store_event *event, store_error *err);
-store_status sqlite_content_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
-                                   const double *rows, store_error *err);
-store_status sqlite_content_abandon(store *s, int64_t content, store_error *err);
-store_status sqlite_answer_put(store *base, const store_answer *answer, store_error *err);
 store_status sqlite_touch(store *s, store_error *err);
-
-/* ---- write_tokens.c ------------------------------------------------------------------------------------ */
-
-store_status sqlite_token_put(store *s, const store_token *token, store_error *err);
-store_status sqlite_token_remove(store *s, const char *id, store_error *err);
 
 /* ---- chores.c ------------------------------------------------------------------------------------------ */
 
@@ -292,71 +243,13 @@ void sqlite_idle(store *base);
 
 void sqlite_close_readers(sqlite_store *s);
 
-/* A connection in a read transaction, to be ended by reader_end. NULL: *status and *err say why. */
-connection *reader_begin(store *s, store_status *status, store_error *err);
-store_status reader_end(store *s, connection *c, store_status status); /* returns `status` */
-
-/* As reader_begin, with STORE_NOT_FOUND for a deleted study. `alive` may be NULL. */
-connection *reader_begin_study(store *s, int64_t study, reader_study *alive, store_status *status,
-                               store_error *err);
-
-int64_t reader_limit(size_t limit); /* as SQL's integer */
-
-/* ---- read.c -------------------------------------------------------------------------------------------- */
-
-store_status sqlite_study_count(store *s, size_t *n, store_error *err);
-store_status sqlite_read_studies(store *s, const store_study_filter *filter, size_t limit,
-                                 store_study_row *row, void *arg, store_error *err);
-store_status sqlite_count_studies(store *s, size_t *n, store_error *err);
-store_status sqlite_read_totals(store *s, store_totals *out, store_error *err);
-store_status sqlite_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
-store_status sqlite_read_staged(store *s, int64_t study, store_study_row *row, void *arg, store_error *err);
-store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
-                                 void *arg, store_error *err);
-store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
-store_status sqlite_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
-                                store_answer_row *row, void *arg, store_error *err);
-store_status sqlite_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
-                                store_error *err);
-store_status sqlite_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
-                             void *arg, store_error *err);
-
-/* ---- read_trials.c ------------------------------------------------------------------------------------- */
-
-store_status sqlite_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
-                                store_trial_row *row, void *arg, store_error *err);
-store_status sqlite_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
-                               store_error *err);
-store_status sqlite_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
-                                  store_error *err);
-store_status sqlite_read_late_results(store *s, int64_t study, int64_t trial, int64_t after_seq,
-                                      int64_t through_seq, store_late_result_row *row, void *arg,
-                                      store_error *err);
-store_status sqlite_read_amendments(store *s, int64_t study, int64_t trial, int64_t after_seq,
-                                    store_amendment_row *row, void *arg, store_error *err);
-store_status sqlite_read_measurements(store *s, int64_t study, int64_t trial, store_measurement_row *row,
-                                      void *arg, store_error *err);
-store_status sqlite_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
-store_status sqlite_read_observation_amendments(store *s, int64_t study, int64_t observation,
-                                                store_amendment_row *row, void *arg, store_error *err);
-
-/* ---- observations.c ------------------------------------------------------------------------------------ */
-
-store_status sqlite_observation_insert(store *s, int64_t study, const store_imported *observation,
-                                       store_error *err);
-store_status sqlite_observation_amend(store *s, int64_t study, int64_t seq, const store_event *event,
-                                      bool *had_value, store_error *err);
-store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
-                                      store_observation_row *row, void *arg, store_error *err);
-store_status sqlite_read_observation_page(store *s, int64_t study, int64_t after, size_t limit,
-                                          store_observation_row *row, void *arg, store_error *err);
+sql_connection *sqlite_begin_read(store *s, store_status *status, store_error *err);
+store_status sqlite_end_read(store *s, sql_connection *c, store_status status);
 
 /* ---- read_candidates.c --------------------------------------------------------------------------------- */
 
 store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
                                        size_t dimension, double *rows, store_error *err);
-store_status sqlite_read_retired(store *s, int64_t study, store_retired_row *row, void *arg,
-                                 store_error *err);
 store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, size_t dimension,
                                     double *rows, store_error *err);
 

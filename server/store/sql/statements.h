@@ -1,6 +1,6 @@
-/* Every statement of the SQLite backend, each prepared at most once per connection. */
-#ifndef SERVER_STORE_SQLITE_SQL_H
-#define SERVER_STORE_SQLITE_SQL_H
+/* Every statement, in SQLite's dialect, each prepared at most once per connection. */
+#ifndef SERVER_STORE_SQL_STATEMENTS_H
+#define SERVER_STORE_SQL_STATEMENTS_H
 
 #define STUDY_COLUMNS                                                                                        \
     "study, id, definition, state, state_reason, epoch, created_at, updated_at, last_seq, trials, queued, "  \

@@ -1,0 +1,191 @@
+/* What the backends that speak SQL share: the statements, and every write and read that is the same in all of
+ * them. A backend brings a driver, which runs statements on its connections.
+ *
+ *   statements.h    the text of every statement
+ *   sql.c           runs statements by the driver
+ *   write.c         writes the tables of a study
+ *   tokens.c        writes tokens
+ *   observations.c  writes and reads imported results
+ *   read.c          reads of studies, batches, logs, tokens and answers
+ *   read_trials.c   reads of trials and amendments */
+#ifndef SERVER_STORE_SQL_SQL_H
+#define SERVER_STORE_SQL_SQL_H
+
+#include "server/store/backend.h"
+#include "server/store/sql/statements.h"
+
+#include <stdarg.h>
+
+typedef struct sql_connection sql_connection;
+
+/* On one connection, used by one thread at a time, at most one statement is under way. */
+typedef struct sql_driver {
+    /* As sql_start, sql_step … below. */
+    void (*start)(sql_connection *c, sql_id id, const char *types, va_list args);
+    bool (*step)(sql_connection *c);
+    store_status (*finish)(sql_connection *c, store_error *err);
+    store_status (*run)(sql_connection *c, store_error *err, sql_id id, const char *types, va_list args);
+    store_status (*must_change)(sql_connection *c, store_error *err, store_status status,
+                                const char *message);
+
+    /* A column of the row. A text is never NULL; a NULL is 0 as an integer. */
+    int64_t (*integer)(sql_connection *c, int column);
+    double (*number)(sql_connection *c, int column);
+    bool (*is_null)(sql_connection *c, int column);
+    const char *(*text)(sql_connection *c, int column);
+    const void *(*blob)(sql_connection *c, int column, size_t *size);
+
+    /* A connection in a transaction that only reads, and sees one moment. NULL: *status and *err say why.
+     * end_read returns `status`. */
+    sql_connection *(*begin_read)(store *s, store_status *status, store_error *err);
+    store_status (*end_read)(store *s, sql_connection *c, store_status status);
+} sql_driver;
+
+/* First member of each backend's own struct. */
+struct sql_connection {
+    const sql_driver *driver;
+};
+
+/* First member of each backend's own struct. */
+typedef struct sql_store {
+    store base;
+    const sql_driver *driver;
+    sql_connection *writes; /* the only connection that writes */
+    bool chores_left;
+    unsigned answers_put;
+    int64_t answered_at; /* the time of the last answer that was put; 0: none in this run */
+} sql_store;
+
+static inline sql_store *sql_of(store *s)
+{
+    return (sql_store *)s;
+}
+
+static inline sql_connection *sql_writer(store *s)
+{
+    return sql_of(s)->writes;
+}
+
+/* What reads of candidates need of a study. */
+typedef struct reader_study {
+    int64_t content, candidates, dimension;
+} reader_study;
+
+/* ---- sql.c --------------------------------------------------------------------------------------------- */
+
+/* Starts a statement with the arguments as parameters 1, 2, … `types` has one letter per argument: i int64_t,
+ * d double (NaN becomes NULL), t text (NULL stays NULL), b blob (const void *, size_t). They are borrowed
+ * until sql_finish. */
+void sql_start(sql_connection *c, sql_id id, const char *types, ...);
+
+/* True: there is another row. An error is kept for sql_finish. */
+bool sql_step(sql_connection *c);
+store_status sql_finish(sql_connection *c, store_error *err);
+
+/* Starts, and finishes; rows are dropped. The writing connection may do this later: with the next statement that
+ * has rows, at the end of a mark or with the commit, whose status it then is. */
+store_status sql_run(sql_connection *c, store_error *err, sql_id id, const char *types, ...);
+
+/* The statement that was run last fails with this status if it changes no row. */
+store_status sql_must_change(sql_connection *c, store_error *err, store_status status, const char *format,
+                             ...) __attribute__((format(printf, 4, 5)));
+
+int64_t sql_integer(sql_connection *c, int column);
+double sql_number(sql_connection *c, int column); /* NULL becomes 0 */
+double sql_real(sql_connection *c, int column);   /* NULL becomes NaN */
+bool sql_is_null(sql_connection *c, int column);
+const char *sql_text(sql_connection *c, int column); /* NULL becomes "" */
+const void *sql_blob(sql_connection *c, int column, size_t *size);
+
+/* A connection in a read transaction, to be ended by sql_end_read, which returns `status`. NULL: *status and
+ * *err say why. */
+sql_connection *sql_begin_read(store *s, store_status *status, store_error *err);
+store_status sql_end_read(store *s, sql_connection *c, store_status status);
+
+/* The same, with STORE_NOT_FOUND for a deleted study. `alive` may be NULL. */
+sql_connection *sql_begin_study(store *s, int64_t study, reader_study *alive, store_status *status,
+                                store_error *err);
+
+int64_t sql_limit(size_t limit); /* as SQL's integer */
+
+/* ---- functions of store_backend: write.c, tokens.c, observations.c, read.c, read_trials.c ---------------- */
+
+store_status sql_study_load(store *s, int64_t study, study_record *record, store_error *err);
+store_status sql_study_save(store *s, const study_record *record, store_error *err);
+store_status sql_study_describe(store *s, const study_record *record, const char *definition,
+                                const char *reason, store_error *err);
+store_status sql_study_delete(store *s, int64_t study, store_error *err);
+store_status sql_study_stage(store *s, int64_t study, store_error *err);
+store_status sql_study_publish(store *s, int64_t study, store_error *err);
+store_status sql_log_append(store *s, int64_t study, int64_t seq, const store_event *event,
+                            const char *payload, store_error *err);
+store_status sql_content_extend(store *s, const study_record *record, const store_points *points,
+                                int64_t *content, store_error *err);
+store_status sql_candidate_retire(store *s, int64_t study, uint32_t candidate, store_error *err);
+store_status sql_candidate_restore(store *s, int64_t study, uint32_t candidate, store_error *err);
+store_status sql_content_attach(store *s, const study_record *record, const store_event *event,
+                                store_error *err);
+store_status sql_batch_insert(store *s, int64_t study, const store_event *event, store_error *err);
+store_status sql_batch_extend(store *s, int64_t study, const store_event *event, store_error *err);
+store_status sql_trial_load(store *s, int64_t study, int64_t trial, trial_record *record, store_error *err);
+store_status sql_trial_issue(store *s, int64_t study, int64_t seq, const store_event *event,
+                             store_error *err);
+store_status sql_trial_renew(store *s, int64_t study, const store_event *event, store_error *err);
+store_status sql_trial_requeue(store *s, int64_t study, int32_t attempt, const store_event *event,
+                               store_error *err);
+store_status sql_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt, const store_event *event,
+                            store_error *err);
+store_status sql_late_result_insert(store *s, int64_t study, int64_t seq, const store_event *event,
+                                    store_error *err);
+store_status sql_trial_amend(store *s, int64_t study, int64_t seq, const store_event *event,
+                             store_error *err);
+store_status sql_measurement_put(store *s, int64_t study, const store_event *event, store_error *err);
+store_status sql_content_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
+                                const double *rows, store_error *err);
+store_status sql_content_abandon(store *s, int64_t content, store_error *err);
+store_status sql_answer_put(store *base, const store_answer *answer, store_error *err);
+store_status sql_token_put(store *s, const store_token *token, store_error *err);
+store_status sql_token_remove(store *s, const char *id, store_error *err);
+store_status sql_study_count(store *s, size_t *n, store_error *err);
+store_status sql_read_studies(store *s, const store_study_filter *filter, size_t limit, store_study_row *row,
+                              void *arg, store_error *err);
+store_status sql_count_studies(store *s, size_t *n, store_error *err);
+store_status sql_read_totals(store *s, store_totals *out, store_error *err);
+store_status sql_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
+store_status sql_read_staged(store *s, int64_t study, store_study_row *row, void *arg, store_error *err);
+store_status sql_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
+                              void *arg, store_error *err);
+store_status sql_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
+store_status sql_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
+                             store_answer_row *row, void *arg, store_error *err);
+store_status sql_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
+                             store_error *err);
+store_status sql_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
+                          void *arg, store_error *err);
+store_status sql_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
+                             store_trial_row *row, void *arg, store_error *err);
+store_status sql_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
+                            store_error *err);
+store_status sql_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
+                               store_error *err);
+store_status sql_read_late_results(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                   int64_t through_seq, store_late_result_row *row, void *arg,
+                                   store_error *err);
+store_status sql_read_amendments(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                 store_amendment_row *row, void *arg, store_error *err);
+store_status sql_read_measurements(store *s, int64_t study, int64_t trial, store_measurement_row *row,
+                                   void *arg, store_error *err);
+store_status sql_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
+store_status sql_read_observation_amendments(store *s, int64_t study, int64_t observation,
+                                             store_amendment_row *row, void *arg, store_error *err);
+store_status sql_observation_insert(store *s, int64_t study, const store_imported *observation,
+                                    store_error *err);
+store_status sql_observation_amend(store *s, int64_t study, int64_t seq, const store_event *event,
+                                   bool *had_value, store_error *err);
+store_status sql_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
+                                   store_observation_row *row, void *arg, store_error *err);
+store_status sql_read_observation_page(store *s, int64_t study, int64_t after, size_t limit,
+                                       store_observation_row *row, void *arg, store_error *err);
+store_status sql_read_retired(store *s, int64_t study, store_retired_row *row, void *arg, store_error *err);
+
+#endif
