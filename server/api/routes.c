@@ -8,7 +8,7 @@
 #define STUDY_FILTERS (PAGED | 1u << HTTP_QUERY_STATE | 1u << HTTP_QUERY_LABEL)
 #define TRIAL_FILTERS                                                                                        \
     (PAGED | 1u << HTTP_QUERY_STATE | 1u << HTTP_QUERY_WORKER | 1u << HTTP_QUERY_SORT |                      \
-     1u << HTTP_QUERY_ORDER)
+     1u << HTTP_QUERY_ORDER | 1u << HTTP_QUERY_BOUNDS)
 
 #define EFFECT_AXES                                                                                          \
     (1u << HTTP_QUERY_METRIC | 1u << HTTP_QUERY_PARAMETER | 1u << HTTP_QUERY_WITH | 1u << HTTP_QUERY_POINTS)

@@ -120,18 +120,25 @@ static wire_trial view(const listing *l, size_t i)
     return trial_view(&l->rows[i], &of, l->width > 0 ? l->points + i * l->width : NULL);
 }
 
-/* Reads the page. By id, a page begins after an id; in another order, after a number of trials. */
-static store_status read_page(listing *l, store_trial_filter *filter, const trial_order *order)
+/* Do pages begin after an id? Otherwise after a number of trials. */
+static bool by_id(const trial_order *order, const trial_ranges *ranges)
+{
+    return trial_order_is_stored(order) && ranges->n == 0;
+}
+
+static store_status read_page(listing *l, store_trial_filter *filter, const trial_order *order,
+                              const trial_ranges *ranges)
 {
     store_error error = {0};
     trial_source from = {.store = l->store,
                          .study = l->study,
                          .definition = l->definition,
                          .width = l->width,
-                         .filter = filter};
+                         .filter = filter,
+                         .ranges = ranges};
     int64_t *ids;
     size_t n;
-    if (trial_order_is_stored(order)) {
+    if (by_id(order, ranges)) {
         filter->after = l->page.after;
         return store_read_trials(l->store, l->study, filter, l->page.limit + 1, take_row, l, &error);
     }
@@ -148,6 +155,7 @@ void handle_trial_list(http_request *request)
 {
     listing l = {0};
     trial_order order;
+    trial_ranges ranges = {0};
     store_trial_filter filter = {.worker = request->query[HTTP_QUERY_WORKER]};
     const char *state_name = request->query[HTTP_QUERY_STATE];
     trial_state state;
@@ -160,8 +168,9 @@ void handle_trial_list(http_request *request)
         filter.states = 1u << state;
     if (!page_read(&l.page, request, true, 0) || !trial_order_read(&order, request))
         return;
-    if (open_listing(&l, request) && trial_order_resolve(&order, l.definition, request)) {
-        store_status status = read_page(&l, &filter, &order);
+    if (open_listing(&l, request) && trial_order_resolve(&order, l.definition, request) &&
+        trial_ranges_read(&ranges, l.definition, request)) {
+        store_status status = read_page(&l, &filter, &order, &ranges);
         read_points(&l);
         if (status == STORE_OK)
             status = l.status;
@@ -174,13 +183,14 @@ void handle_trial_list(http_request *request)
                 wire_encode_trial(&w, &shown);
             }
             int64_t last = l.n ? l.rows[l.n - 1].trial : 0;
-            page_token(token, trial_order_is_stored(&order) ? last : l.page.after);
+            page_token(token, by_id(&order, &ranges) ? last : l.page.after);
             wire_list_end(&w, l.page.more ? token : NULL);
             http_answer_json(request, 200, &w);
         } else {
             http_answer_store_problem(request, status);
         }
     }
+    trial_ranges_clear(&ranges);
     close_listing(&l);
 }
 

@@ -1,7 +1,6 @@
 #include "server/api/trial_order.h"
 
 #include "proto/arrays.h"
-#include "proto/encode_export.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
 
@@ -106,11 +105,11 @@ static double key_of(const store_trial *row, const collection *c)
     case TRIALS_BY_ID:
         return (double)row->trial;
     case TRIALS_BY_VALUE:
-        return row->has_value ? row->value : NAN;
+        return trial_metric_value(row, NULL, true);
     case TRIALS_BY_TIME:
         return row->told_at ? (double)row->told_at : NAN;
     case TRIALS_BY_METRIC:
-        return wire_recorded_value(row->recorded, c->order->name);
+        return trial_metric_value(row, c->order->name, false);
     case TRIALS_BY_PARAMETER:
         break; /* read for all at once */
     }
@@ -120,6 +119,8 @@ static double key_of(const store_trial *row, const collection *c)
 static void collect(void *arg, const store_trial *row)
 {
     collection *c = arg;
+    if (!trial_ranges_have_values(c->from->ranges, row))
+        return;
     if (!wire_grow(&c->keys, &c->capacity, c->n + 1, 256, sizeof *c->keys)) {
         c->no_memory = true;
         return;
@@ -127,8 +128,9 @@ static void collect(void *arg, const store_trial *row)
     c->keys[c->n++] = (sort_key){.by = key_of(row, c), .trial = row->trial, .candidate = row->candidate};
 }
 
-/* Sets the keys to one coordinate of the trials' points, some points at a time. */
-static store_status take_column(collection *c, store_error *err)
+/* Reads the trials' points, some at a time: leaves out those outside the ranges, and sets the keys to one coordinate if
+ * that is sorted by. */
+static store_status take_points(collection *c, store_error *err)
 {
     enum { AT_ONCE = 1024, NUMBERS = 1 << 18 };
     const trial_source *from = c->from;
@@ -136,15 +138,23 @@ static store_status take_column(collection *c, store_error *err)
     size_t at_once = from->width <= NUMBERS / AT_ONCE ? AT_ONCE : NUMBERS / from->width + 1;
     double *points = malloc(at_once * from->width * sizeof *points);
     store_status status = points ? STORE_OK : STORE_NO_MEMORY;
+    size_t kept = 0;
     for (size_t done = 0; done < c->n && status == STORE_OK; done += at_once) {
         size_t n = c->n - done < at_once ? c->n - done : at_once;
         for (size_t i = 0; i < n; i++)
             candidates[i] = c->keys[done + i].candidate;
         status = candidate_rows_at(points, from->store, from->study, from->definition, from->width,
                                    candidates, n, err);
-        for (size_t i = 0; i < n && status == STORE_OK; i++)
-            c->keys[done + i].by = points[i * from->width + c->order->column];
+        for (size_t i = 0; i < n && status == STORE_OK; i++) {
+            const double *point = points + i * from->width;
+            sort_key key = c->keys[done + i];
+            if (c->order->sort == TRIALS_BY_PARAMETER)
+                key.by = point[c->order->column];
+            if (trial_ranges_have_point(from->ranges, point))
+                c->keys[kept++] = key;
+        }
     }
+    c->n = kept;
     free(points);
     return status;
 }
@@ -177,8 +187,8 @@ store_status trial_order_ids(int64_t **ids, size_t *n, const trial_source *from,
         store_read_trials(from->store, from->study, from->filter, SIZE_MAX, collect, &c, err);
     if (status == STORE_OK && c.no_memory)
         status = STORE_NO_MEMORY;
-    if (status == STORE_OK && order->sort == TRIALS_BY_PARAMETER && c.n > 0)
-        status = take_column(&c, err);
+    if (status == STORE_OK && (order->sort == TRIALS_BY_PARAMETER || from->ranges->of_points) && c.n > 0)
+        status = take_points(&c, err);
     if (status == STORE_OK && c.n > skip) {
         sort_keys(&c);
         *n = c.n - skip < most ? c.n - skip : most;

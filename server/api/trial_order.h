@@ -3,6 +3,7 @@
 #define SERVER_API_TRIAL_ORDER_H
 
 #include "proto/wire.h"
+#include "server/api/trial_ranges.h"
 #include "server/http/http.h"
 #include "server/store/store.h"
 
@@ -37,9 +38,10 @@ typedef struct trial_source {
     const wire_study *definition;
     size_t width; /* numbers of a point; 0: the candidates are known by a kernel matrix alone */
     const store_trial_filter *filter;
+    const trial_ranges *ranges;
 } trial_source;
 
-/* The ids of the trials of the source, in this order: those at `skip` and after it, at most `most`. Trials without what
+/* The ids of the trials of the source in its ranges, in this order: those at `skip` and after it, at most `most`. Trials without what
  * is sorted by come last in either order; equal ones are in the order of their ids. Reads every trial of the source.
  * *ids: to be freed. */
 store_status trial_order_ids(int64_t **ids, size_t *n, const trial_source *from, const trial_order *order,

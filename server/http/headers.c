@@ -1,5 +1,6 @@
 /* Reads the headers of a request: finds its route and its caller, and refuses what can be refused before the
  * body is read. */
+#include "proto/arrays.h"
 #include "server/base/clock.h"
 #include "server/http/auth.h"
 #include "server/http/connection.h"
@@ -81,6 +82,24 @@ typedef struct query_reading {
     bool no_memory;
 } query_reading;
 
+/* ?min:NAME= and ?max:NAME=. False: it is neither. */
+static bool take_bound(query_reading *reading, const char *key, const char *value)
+{
+    http_request *request = &reading->c->request;
+    bool upper = strncmp(key, "max:", 4) == 0;
+    if (!(request->route->queries & 1u << HTTP_QUERY_BOUNDS) || (!upper && strncmp(key, "min:", 4) != 0))
+        return false;
+    if (!wire_grow(&request->bounds, &request->bounds_capacity, request->n_bounds + 1, 4,
+                   sizeof *request->bounds)) {
+        reading->no_memory = true;
+        return true;
+    }
+    http_bound *bound = &request->bounds[request->n_bounds++];
+    *bound = (http_bound){.upper = upper, .name = strdup(key + 4), .value = strdup(value ? value : "")};
+    reading->no_memory = !bound->name || !bound->value;
+    return true;
+}
+
 static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
 {
     query_reading *reading = arg;
@@ -98,8 +117,9 @@ static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char
         reading->no_memory = !request->query[query];
         return reading->no_memory ? MHD_NO : MHD_YES;
     }
-    wire_errors_add(reading->errors, "", "unknown query parameter '%s'", key);
-    return MHD_YES;
+    if (!take_bound(reading, key, value))
+        wire_errors_add(reading->errors, "", "unknown query parameter '%s'", key);
+    return reading->no_memory ? MHD_NO : MHD_YES;
 }
 
 /* Is a body that is too large read and discarded? Closing the connection while the client is sending would

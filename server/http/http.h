@@ -41,8 +41,15 @@ typedef enum http_query {
     HTTP_QUERY_PULLS,
     HTTP_QUERY_IGNORE,
     HTTP_QUERY_ID,
-    HTTP_QUERIES
+    HTTP_QUERIES,
+    HTTP_QUERY_BOUNDS = HTTP_QUERIES /* any number of min:NAME and max:NAME */
 } http_query;
+
+/* ?min:NAME= or ?max:NAME= */
+typedef struct http_bound {
+    bool upper;
+    char *name, *value; /* as given, owned */
+} http_bound;
 
 enum { HTTP_ID_SIZE = 72 };
 
@@ -64,6 +71,8 @@ struct http_request {
     char holder
         [BUDGET_HOLDER_SIZE]; /* whom it is counted for: a token or an address; "": the owner, not counted */
     char *query[HTTP_QUERIES];
+    http_bound *bounds; /* as given, in no order; names may be repeated */
+    size_t n_bounds, bounds_capacity;
     char content_type[64]; /* lower case, without parameters; "" */
     char *body;            /* NUL-terminated; NULL for an upload or without a body */
     size_t body_size;

@@ -65,6 +65,11 @@ static void connection_free(http_connection *c)
         request->context_free(request->context);
     for (int i = 0; i < HTTP_QUERIES; i++)
         free(request->query[i]);
+    for (size_t i = 0; i < request->n_bounds; i++) {
+        free(request->bounds[i].name);
+        free(request->bounds[i].value);
+    }
+    free(request->bounds);
     free(request->idempotency_key);
     free(request->body);
     free(request->answer.body);

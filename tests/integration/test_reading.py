@@ -2,6 +2,7 @@
 
 import math
 import random
+import urllib.parse
 
 from support import definition, grid, measure, refusal, work
 
@@ -92,6 +93,74 @@ def test_trials_by_metric_and_parameter(server):
     work(client, plain, 10)
     listed = client.items(f"/v1/studies/{plain}/trials?sort=parameter:x1&order=desc")
     assert [t["point"][1] for t in listed] == sorted((t["point"][1] for t in listed), reverse=True) and len(listed) >= 10
+
+
+def test_trials_in_ranges(server):
+    client = server.client()
+    parameters = [
+        {"name": "rate", "type": "double", "min": 0.001, "max": 1, "scale": "log"},
+        {"name": "a kind", "type": "categorical", "values": ["z", "a & b", "m"]},
+        {"name": "depth", "type": "integer", "min": 1, "max": 9, "active_when": {"parameter": "a kind", "in": ["a & b", "m"]}},
+        {"name": "wide", "type": "boolean"},
+        {"name": "cost", "type": "double", "min": 0, "max": 1},
+    ]
+    metrics = [{"name": "gain", "goal": "maximize"}, {"name": "cost", "goal": "minimize", "role": "recorded"}]
+    study = client.create({"metrics": metrics, "domain": {"type": "space", "parameters": parameters}, "algorithm": {"name": "uniform"}})["id"]
+    draw = random.Random(7)
+    for turn in range(60):
+        trial = client.ask(study, 1, worker="w")["trials"][0]
+        values = {"gain": draw.random(), **({"cost": draw.random()} if turn % 4 else {})}
+        client.tell(study, [{"trial": trial["id"], "values": values}])
+    client.ask(study, 2, worker="w")
+    path = f"/v1/studies/{study}/trials"
+    trials = client.items(path)
+    words = ["z", "a & b", "m"]
+    kind = lambda t: words.index(t["parameters"]["a kind"])  # noqa: E731
+    cases = [
+        ({"min:gain": "0.5"}, lambda t: t.get("value", -1) >= 0.5),
+        ({"max:gain": "0.5"}, lambda t: t.get("value", 9) <= 0.5),
+        ({"min:metric:cost": "0.2", "max:metric:cost": "0.9"}, lambda t: 0.2 <= t.get("values", {}).get("cost", 9) <= 0.9),
+        ({"min:parameter:cost": "0.5"}, lambda t: t["parameters"]["cost"] >= 0.5),
+        ({"max:rate": "1e-1"}, lambda t: t["parameters"]["rate"] <= 0.1),
+        ({"min:a kind": "a & b"}, lambda t: kind(t) >= 1),
+        ({"min:a kind": "z", "max:a kind": "z"}, lambda t: kind(t) == 0),
+        ({"min:depth": "4"}, lambda t: t["parameters"].get("depth", 0) >= 4),
+        ({"min:wide": "true"}, lambda t: t["parameters"]["wide"]),
+        ({"min:gain": "0.3", "min:rate": "0.01", "max:depth": "7"}, lambda t: t.get("value", -1) >= 0.3 and t["parameters"]["rate"] >= 0.01 and t["parameters"].get("depth", 99) <= 7),
+        ({"min:gain": "0.7", "max:gain": "0.2"}, lambda t: False),
+    ]
+    for asked, inside in cases:
+        wanted = [t["id"] for t in trials if inside(t)]
+        assert len(wanted) < len(trials) and (wanted or "max:gain" in asked), asked
+        for order in ("asc", "desc"):
+            for limit in (1000, 7):
+                query = urllib.parse.urlencode({**asked, "order": order})
+                listed = [t["id"] for t in client.items(f"{path}?{query}", limit=limit)]
+                assert listed == (wanted if order == "asc" else wanted[::-1]), (asked, order, limit)
+        query = urllib.parse.urlencode({**asked, "sort": "parameter:rate"})
+        by_rate = sorted((t for t in trials if inside(t)), key=lambda t: (t["parameters"]["rate"], t["id"]))
+        assert [t["id"] for t in client.items(f"{path}?{query}", limit=9)] == [t["id"] for t in by_rate], asked
+    query = urllib.parse.urlencode({"min:gain": "0", "state": "pending"})
+    assert client.items(f"{path}?{query}") == [], "pending trials have no value"
+    refused = {
+        "min:speed=1": "no metric or parameter 'speed'",
+        "min:cost=1": "'metric:cost' or 'parameter:cost'",
+        "min:gain=much": "'min:gain' must be a number",
+        "min:gain=": "'min:gain' must be a number",
+        "max:gain=1e999": "'max:gain' must be a number",
+        "min:a%20kind=q": "must be one of",
+        "max:wide=2": "'max:wide' must be",
+        "min:gain=1&min:gain=2": "given twice",
+        "min:gain=1&min:metric:gain=2": "given twice",
+        "min:=1": "no metric or parameter ''",
+        "between:gain=1": "unknown query parameter",
+    }
+    for asked, said in refused.items():
+        assert said in refusal(client.get(f"{path}?{asked}"), 422)["detail"], asked
+    assert "unknown" in refusal(client.get(f"/v1/studies/{study}/series?min:gain=1"), 422)["detail"]
+    plain = client.create(definition())["id"]
+    work(client, plain, 10)
+    assert all(t["point"][1] <= 0.5 for t in client.items(f"/v1/studies/{plain}/trials?max:x1=0.5"))
 
 
 def test_the_known_optimum_is_kept(server):

@@ -205,6 +205,38 @@ async function clicked(site) {
   });
 }
 
+// Ranges of metrics and parameters: the server filters, the address has them, and the file of the view keeps them.
+async function ranged(site) {
+  const { items } = await site.api.get('/v1/studies/training/trials?limit=1000');
+  const inside = items.filter((t) => t.value <= 0.6 && t.parameters.optimizer === 'sgd' && t.parameters.rate >= 0.0002).map((t) => t.id);
+  assert.ok(inside.length > 1 && inside.length < 50, `${inside.length} trials`);
+  await with_(site.chrome, { allowed: /422/ }, async (page) => {
+    const shown = () => page.locator('tbody td:first-child a').evaluateAll((links) => links.map((a) => Number(a.textContent)));
+    const same = (ids) => JSON.stringify(ids) === JSON.stringify([...inside].reverse());
+    await page.goto(`${site.url}/#/studies/training/trials`);
+    await page.waitForSelector('tbody tr');
+    await page.locator('summary:text-is("Ranges")').click();
+    await page.getByLabel('loss, at most').fill('0,6'); // a decimal comma
+    await page.getByLabel('optimizer, at least').selectOption('sgd');
+    await page.getByLabel('optimizer, at most').selectOption('sgd');
+    await page.getByLabel('rate, at least').fill('2e-4');
+    await page.keyboard.press('Tab');
+    await until('the trials in the ranges', async () => same(await shown()));
+    await page.waitForSelector('summary:text-is("Ranges: 4 bounds")');
+    await page.reload();
+    await until('the address has the ranges', async () => same(await shown()));
+    assert.equal(await page.getByLabel('loss, at most').inputValue(), '0.6');
+    const [file] = await Promise.all([page.waitForEvent('download'), page.click('button:text-is("CSV of this view")')]);
+    assert.equal((await readFile(await file.path(), 'utf8')).trim().split('\n').length, inside.length + 1);
+    await page.getByLabel('loss, at most').fill('little');
+    await page.keyboard.press('Tab');
+    await page.waitForSelector('.empty:has-text("must be a number")');
+    await page.getByRole('button', { name: 'Clear all ranges' }).click();
+    await until('all trials', async () => (await shown()).length === 50);
+    assert.ok(!page.url().includes('?'), page.url());
+  });
+}
+
 // What matters, in the order of the shares; the prediction follows the sliders, and the settings are queued as they are.
 async function insights(site) {
   const { parameters } = await site.api.get('/v1/studies/training/importance');
@@ -258,5 +290,6 @@ export const tests = {
   'answers: regret below zero': negativeRegret,
   'answers: parallel coordinates': parallel,
   'answers: the table of trials': columns,
+  'answers: trials in ranges': ranged,
   'answers: a click on a value': clicked,
 };

@@ -8,6 +8,7 @@ import { refresher } from './feed.js';
 import { ago, columnFormat, count, duration, fullTime, number, plural, value } from './format.js';
 import { address, go, here, setQuery } from './router.js';
 import { handedOut, objective, otherMetrics, trialsOf } from './study-actions.js';
+import { rangeFilter } from './trial-ranges.js';
 import { actionButton, badge, control, empty, guarded, panel, select, table, toggle } from './widgets.js';
 
 const PAGE = 50;
@@ -20,11 +21,12 @@ function seconds(trial) {
   return trial.issued_at && trial.told_at ? (Date.parse(trial.told_at) - Date.parse(trial.issued_at)) / 1000 : null;
 }
 
-/* The columns that there are: {key, title, of(trial), kind, sort, usual}
+/* The columns that there are: {key, title, of(trial), kind, sort, usual, choices}
  *   of     the plain value, as in the CSV file; undefined if the trial has none
  *   kind   number | log | text | time | seconds | state | trial
  *   sort   the server's name for it
- *   usual  shown unless the address says otherwise */
+ *   usual  shown unless the address says otherwise
+ *   choices  the values of a parameter that is not a number */
 function columnsOf(study) {
   const metric = objective(study);
   const parameters = axesOf(study).map((axis, i) => ({
@@ -34,6 +36,7 @@ function columnsOf(study) {
     kind: axis.choices ? 'text' : axis.log ? 'log' : 'number',
     sort: `parameter:${axis.name}`,
     usual: i < PARAMETERS,
+    choices: axis.words || typeof axis.choices?.[0] === 'boolean' ? axis.choices : null,
   }));
   return [
     { key: 'trial', title: 'Trial', of: (t) => t.id, kind: 'trial', sort: 'id', usual: true },
@@ -92,7 +95,8 @@ export async function trialsTab(element, feed, signal) {
   let before = null; // the last number on the page of newest trials; null: the newest
   let tokens = [undefined]; // the page tokens of a list in another order
 
-  const plain = () => !filter.state && !filter.worker && order.sort === NEWEST.sort && order.order === NEWEST.order;
+  const ranges = rangeFilter(all, asked, () => changed());
+  const plain = () => !Object.keys(ranges.query()).length && !filter.state && !filter.worker && order.sort === NEWEST.sort && order.order === NEWEST.order;
   const visible = () => all.filter((column) => chosen.has(column.key));
 
   // The title of a column that the server can sort by: the first click sorts the best or the newest first.
@@ -131,8 +135,8 @@ export async function trialsTab(element, feed, signal) {
   }
 
   async function readOrdered() {
-    const page = await get(studyPath(feed.id, `/trials${query({ ...filter, ...order, limit: PAGE, page_token: tokens.at(-1) })}`), signal);
-    const counted = order.sort !== 'id' || order.order === 'desc'; // else the token is an id
+    const page = await get(studyPath(feed.id, `/trials${query({ ...filter, ...ranges.query(), ...order, limit: PAGE, page_token: tokens.at(-1) })}`), signal);
+    const counted = order.sort !== 'id' || order.order === 'desc' || Object.keys(ranges.query()).length; // else the token is an id
     const from = Number(tokens.at(-1) ?? 0) + 1;
     const turn = (change) => {
       change();
@@ -169,7 +173,7 @@ export async function trialsTab(element, feed, signal) {
   function keep() {
     const usual = all.every((column) => chosen.has(column.key) === (column.usual || column.key === 'trial'));
     const columns = usual ? '' : [...chosen].map(encodeURIComponent).join(',');
-    setQuery({ ...filter, ...(order.sort === NEWEST.sort && order.order === NEWEST.order ? {} : order), columns });
+    setQuery({ ...filter, ...ranges.query(), ...(order.sort === NEWEST.sort && order.order === NEWEST.order ? {} : order), columns });
   }
   function changed() {
     tokens = [undefined];
@@ -199,7 +203,7 @@ export async function trialsTab(element, feed, signal) {
     if (/^\d+$/.test(jump.value.trim())) go(address('studies', feed.id, 'trials', Number(jump.value)));
   } }, control('Go to trial', jump));
   const save = actionButton('CSV of this view', { class: 'small' }, async () => {
-    const rows = await list(studyPath(feed.id, '/trials'), { ...filter, ...order }, signal, MOST);
+    const rows = await list(studyPath(feed.id, '/trials'), { ...filter, ...ranges.query(), ...order }, signal, MOST);
     saveCsv(`${feed.id}-trials.csv`, visible().map((c) => (c.key === 'took' ? 'seconds' : c.title)), rows.map((trial) => visible().map((c) => c.of(trial))));
   });
   replace(
@@ -215,6 +219,7 @@ export async function trialsTab(element, feed, signal) {
       jumping,
       save,
     ),
+    ranges.element,
     h('details', { class: 'columns' }, h('summary', {}, 'Columns'), h('div', { class: 'column-boxes' }, boxes)),
     h('div', { class: 'panels' }, view.element),
     pager,
