@@ -9,15 +9,17 @@ async function wrong(site) {
   await with_(site.chrome, refusals, async (page) => {
     await page.goto(`${site.url}/#/new`);
     await page.getByLabel('Id', { exact: true }).fill('Not An Id');
+    await page.click('summary:text-is("Algorithm")');
     await page.getByLabel('Noise, standard deviation').fill('-1');
-    await page.getByLabel('Horizon, trials').fill('many');
+    await page.click('summary:text-is("Algorithm")'); // a folded part is unfolded for its message
+    await page.getByLabel('Trials at most').fill('many');
     await page.click('text=Create the study');
     await until('the fields are marked', async () => (await page.locator('[aria-invalid=true]').count()) >= 3);
     const marked = await page.locator('.field:has([aria-invalid=true]) > label').allTextContents();
-    for (const label of ['Id', 'Noise, standard deviation', 'Horizon, trials']) assert.ok(marked.includes(label), `${label} among ${marked}`);
+    for (const label of ['Id', 'Noise, standard deviation', 'Trials at most (horizon)']) assert.ok(marked.includes(label), `${label} among ${marked}`);
     assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-invalid')), 'true');
-    await page.getByLabel('Horizon, trials').fill('10');
-    assert.equal(await page.getByLabel('Horizon, trials').getAttribute('aria-invalid'), null);
+    await page.getByLabel('Trials at most (horizon)').fill('10');
+    assert.equal(await page.getByLabel('Trials at most (horizon)').getAttribute('aria-invalid'), null);
   });
 }
 
@@ -47,6 +49,7 @@ async function file(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/new`);
     await page.getByLabel('Id', { exact: true }).fill('by-file');
+    await page.getByLabel('Kind').selectOption('candidates');
     await page.getByLabel('File with the candidates').setInputFiles({ name: 'points.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b,c\n1,2,3\n4,5,6\n7,8,10\n') });
     await until('the features are counted', async () => (await page.getByLabel('Features').inputValue()) === '3');
     await page.click('text=Create the study');
@@ -72,7 +75,6 @@ async function space(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/new`);
     await page.getByLabel('Id', { exact: true }).fill('by-space');
-    await page.getByLabel('Kind').selectOption('space');
     const row = (n) => page.locator('.parameter').nth(n);
     await row(0).getByLabel('Name').fill('depth');
     await row(0).getByLabel('Type').selectOption('integer');
@@ -87,16 +89,19 @@ async function space(site) {
     await row(2).getByLabel('Name').fill('momentum');
     await row(2).getByLabel('Type').selectOption('discrete');
     await row(2).getByLabel('Numbers').fill('0.5, 0.9');
+    await row(2).locator('summary').click();
     await row(2).getByLabel('Only if').fill('optimizer');
     await row(2).getByLabel('is one of').fill('sgd');
     await page.click('text=Add a parameter');
     await row(3).getByLabel('Name').fill('rate');
+    await row(3).locator('summary').click();
     await row(3).getByLabel('Decimal places').fill('2');
     await row(3).getByLabel('Only if').fill('depth');
     await row(3).getByLabel('or at least').fill('3');
     await row(3).getByLabel('Unit').fill('mm');
     await page.click('text=Add a parameter');
     await row(4).getByLabel('Name').fill('level');
+    await row(4).locator('summary').click();
     await row(4).getByLabel('Step').fill('0.25');
     await page.getByLabel('Constraints').fill('depth <= 6\nif optimizer = "sgd" then level >= 0.25');
     await page.click('text=Create the study');
@@ -122,9 +127,11 @@ async function algorithms(site) {
       await page.goto(`${site.url}/#/new`);
       const id = `form-${name.replaceAll('_', '-')}`;
       await page.getByLabel('Id', { exact: true }).fill(id);
+      await page.getByLabel('Kind').selectOption('candidates');
       await page.getByLabel('Points, one per line').fill('0, 0\n0.5, 0.5\n1, 0\n0.2, 0.8');
+      await page.click('summary:text-is("Algorithm")');
       await page.getByLabel('Algorithm', { exact: true }).selectOption(name);
-      await page.click('summary');
+      await page.click('summary:has-text("Further options")');
       await page.getByLabel('max arm failures').fill('2');
       await page.click('text=Create the study');
       await created(page, id);
@@ -140,7 +147,9 @@ async function aim(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/new`);
     await page.getByLabel('Id', { exact: true }).fill('by-aim');
+    await page.getByLabel('Kind').selectOption('candidates');
     await page.getByLabel('Points, one per line').fill('0, 0\n0.5, 0.5\n1, 0\n0.2, 0.8');
+    await page.click('summary:text-is("Algorithm")');
     await page.getByLabel('Lengthscale').fill('0.5');
     await page.getByLabel('Lengthscale').fill('');
     await page.getByLabel('Aim').selectOption('best');
@@ -198,20 +207,172 @@ async function againSeveral(site) {
     await page.click('text=Create the study');
     await created(page, 'several-2');
     const [one, two] = await Promise.all(['several', 'several-2'].map((id) => site.api.get(`/v1/studies/${id}`)));
-    assert.deepEqual(two.metrics.map((m) => [m.name, m.goal, m.role]), [['yield', 'maximize', 'objective'], ['hours', 'minimize', 'recorded'], ['cost', 'maximize', 'recorded']]);
+    assert.deepEqual(two.metrics.map((m) => [m.name, m.goal, m.role]), [['yield', 'maximize', 'objective'], ['hours', 'minimize', 'recorded'], ['cost', undefined, 'recorded']]);
     assert.deepEqual(two.domain.parameters[2].values, [...one.domain.parameters[2].values, 'ethanol/water 1:1, v/v']);
     assert.deepEqual(two.domain.parameters.slice(0, 2), one.domain.parameters.slice(0, 2));
   });
 }
 
+// Everything that a definition may say has a field: several metrics with roles, thresholds and bounds, parameters of every
+// kind, rules to stop. The study is the one that the same definition makes by itself.
+async function everything(site) {
+  const definition = {
+    id: 'by-everything',
+    display_name: 'All of it',
+    labels: { team: 'bench' },
+    metadata: { note: 'from the form' },
+    aim: 'best',
+    repeats: 'never',
+    metrics: [
+      { name: 'yield', goal: 'maximize', role: 'objective', unit: '%', threshold: 20 },
+      { name: 'cost', goal: 'minimize', role: 'objective', threshold: 90, at_most: 200 },
+      { name: 'toxicity', role: 'constraint', at_most: 0.1 },
+      { name: 'minutes', role: 'recorded' },
+    ],
+    domain: {
+      type: 'space',
+      parameters: [
+        { name: 'rate', type: 'double', min: 0.001, max: 1, scale: 'log', precision: 3, default: 0.1 },
+        { name: 'width', type: 'integer', min: 8, max: 256, step: 8, unit: 'mm' },
+        { name: 'quality', type: 'categorical', values: ['low', 'mid', 'high'], ordered: true },
+        { name: 'gate', type: 'boolean', default: true },
+        { name: 'level', type: 'discrete', values: [1, 2, 4], active_when: { parameter: 'gate', in: [true] } },
+        { name: 'heat', type: 'double', min: 0, max: 40, role: 'context' },
+      ],
+      constraints: ['width <= 200', 'if gate then rate >= 0.01'],
+    },
+    horizon: 200,
+    lease_seconds: 3600,
+    max_attempts: 2,
+    seed: 5,
+  };
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    const fill = (label, text, scope = page, n = 0) => scope.getByLabel(label, { exact: true }).nth(n).fill(String(text));
+    const choose = (label, option, scope = page) => scope.getByLabel(label, { exact: true }).selectOption(option);
+    await fill('Name', 'All of it');
+    await fill('Id', definition.id);
+    await fill('Labels', 'team:bench');
+    await fill('Note', 'from the form');
+    const texts = { name: 'Name', min: 'From', max: 'To', precision: 'Decimal places', default: 'Default', step: 'Step', unit: 'Unit' };
+    const choices = { scale: 'Scale', type: 'Type', role: 'Chosen by', ordered: 'Order' };
+    for (const [i, parameter] of definition.domain.parameters.entries()) {
+      if (i) await page.click('text=Add a parameter');
+      const row = page.locator('.parameter').nth(i);
+      await row.locator('summary').click();
+      await choose('Type', parameter.type, row);
+      if (!(await row.locator('details[open]').count())) await row.locator('summary').click();
+      for (const [name, x] of Object.entries(parameter)) {
+        if (name === 'values') await fill(parameter.type === 'discrete' ? 'Numbers' : 'Values', x.join(', '), row);
+        else if (name === 'active_when') {
+          await fill('Only if', x.parameter, row);
+          await fill('is one of', x.in.join(', '), row);
+        } else if (choices[name] || (name === 'default' && x === true)) await choose(choices[name] ?? 'Default', String(x), row);
+        else await fill(texts[name], x, row);
+      }
+    }
+    await fill('Constraints', definition.domain.constraints.join('\n'));
+    for (const [i, metric] of definition.metrics.entries()) {
+      if (i) await page.click('text=Add a metric');
+      const row = page.locator('.metric-row').nth(i);
+      await row.getByLabel(/^Metric/).fill(metric.name);
+      if (i) await choose('Role', metric.role, row);
+      if (metric.goal) await choose('Goal', metric.goal, row);
+      for (const [name, label] of [['unit', 'Unit'], ['at_most', 'Allowed to']]) if (metric[name] !== undefined) await fill(label, metric[name], row);
+    }
+    for (const [i, metric] of definition.metrics.entries()) if (metric.threshold) await fill('Threshold', metric.threshold, page.locator('.metric-row').nth(i));
+    await choose('Aim', 'best');
+    await choose('Try the same settings twice', 'never');
+    await fill('Trials at most (horizon)', 200);
+    await page.click('summary:text-is("Handing out trials")');
+    await fill('Reserved for a worker, seconds', 3600);
+    await fill('Maximum attempts', 2);
+    await fill('Seed', 5);
+    await page.click('button:text-is("JSON")');
+    assert.deepEqual(JSON.parse(await page.getByLabel('Definition as JSON').inputValue()), definition);
+    await page.click('button:text-is("Form")');
+    await page.click('text=Create the study');
+    await created(page, definition.id);
+  });
+  const study = await site.api.get(`/v1/studies/${definition.id}`);
+  assert.deepEqual(study.metrics.map((m) => m.role), ['objective', 'objective', 'constraint', 'recorded']);
+  assert.deepEqual(study.domain.constraints, definition.domain.constraints);
+  assert.deepEqual([study.domain.parameters[4].active_when, study.domain.parameters[5].role], [{ parameter: 'gate', in: [true] }, 'context']);
+}
+
+// Rules that end a study and stop runs, and another study's results to begin with.
+async function rules(site) {
+  await site.api.create({ id: 'rules-1', metric: { name: 'loss', goal: 'minimize' }, domain: { type: 'space', parameters: [{ name: 'x', type: 'double', min: 0, max: 1 }] } });
+  const [trial] = await site.api.ask('rules-1', 1, 'w');
+  await site.api.tell('rules-1', [{ trial: trial.id, value: 0.5 }]);
+  await with_(site.chrome, refusals, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    await page.getByLabel('Id', { exact: true }).fill('rules-2');
+    await page.getByLabel('Metric, its name').fill('loss');
+    await page.getByLabel('Goal').selectOption('minimize');
+    await page.getByLabel('Begin with the results of').fill('rules-1');
+    await page.click('text=Add a rule that ends the study');
+    await page.getByLabel('Results', { exact: true }).fill('30');
+    await page.click('text=Add a rule that ends the study');
+    await page.getByLabel('Finish the study when').nth(1).selectOption('target');
+    await page.getByLabel('Stop a run early if it is').selectOption('median');
+    await page.getByLabel('Least steps').fill('0');
+    await page.click('text=Create the study');
+    await until('both mistakes are at their fields', async () => {
+      const marked = await page.locator('.field:has([aria-invalid=true]) > label').allTextContents();
+      return JSON.stringify(marked) === JSON.stringify(['Value', 'Least steps']);
+    });
+    await page.getByLabel('Value', { exact: true }).fill('0.01');
+    await page.getByLabel('Least steps').fill('3');
+    await page.click('text=Create the study');
+    await created(page, 'rules-2');
+  });
+  const study = await site.api.get('/v1/studies/rules-2');
+  assert.deepEqual(study.stop_when.map((rule) => [rule.rule, rule.results ?? rule.value]), [['stagnation', 30], ['target', 0.01]]);
+  assert.deepEqual([study.stopping.rule, study.stopping.min_steps, study.observations], ['median', 3, 1]);
+}
+
+// A link carries a filled form. What was filled in is there again after the page was left, until it is cancelled.
+async function link(site) {
+  await with_(site.chrome, refusals, async (page) => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.goto(`${site.url}/#/new`);
+    await page.getByLabel('Metric, its name').fill('a & b, 100 %');
+    await page.locator('.parameter').getByLabel('Name').fill('größe');
+    await page.click('text=Copy a link to this form');
+    await page.waitForSelector('.toast >> text=Copied');
+    const carried = await page.evaluate(() => navigator.clipboard.readText());
+    await page.goto(`${site.url}/#/`);
+    await page.waitForSelector('tbody tr');
+    await page.goto(`${site.url}/#/new`);
+    await page.waitForSelector('.notice:has-text("what you had filled in")');
+    assert.equal(await page.getByLabel('Metric, its name').inputValue(), 'a & b, 100 %');
+    await page.click('text=Start afresh');
+    assert.equal(await page.getByLabel('Metric, its name').inputValue(), 'value');
+    await page.getByLabel('Metric, its name').fill('another');
+    await page.click('a:text-is("Cancel")');
+    await page.waitForSelector('tbody tr');
+    await page.goto(`${site.url}/#/new`);
+    await until('nothing is kept', async () => (await page.getByLabel('Metric, its name').inputValue()) === 'value');
+    await page.goto(carried); // while the page is open
+    await until('the link fills the form', async () => (await page.getByLabel('Metric, its name').inputValue()) === 'a & b, 100 %');
+    assert.equal(await page.locator('.parameter').getByLabel('Name').inputValue(), 'größe');
+    await page.goto(`${site.url}/#/new?definition=%7B`);
+    await page.waitForSelector('.notice >> text=does not carry a definition');
+  });
+}
+
 export const tests = {
-  'messages are beside their fields': wrong,
-  'a definition as JSON': json,
-  'candidates from a file': file,
-  'candidates uploaded later': later,
-  'a space of parameters': space,
-  'every algorithm by the form': algorithms,
-  'an algorithm chosen by the aim': aim,
-  'a study copied from another': again,
-  'a copy with several metrics': againSeveral,
+  'form: everything that a definition may say': everything,
+  'form: rules to stop, and the results of another study': rules,
+  'form: a link that carries it, and what was filled in': link,
+  'form: messages are beside their fields': wrong,
+  'form: a definition as JSON': json,
+  'form: candidates from a file': file,
+  'form: candidates uploaded later': later,
+  'form: a space of parameters': space,
+  'form: every algorithm by the form': algorithms,
+  'form: an algorithm chosen by the aim': aim,
+  'form: a study copied from another': again,
+  'form: a copy with several metrics': againSeveral,
 };

@@ -64,8 +64,10 @@ async function spaceForm(site, look_) {
     await page.getByLabel('Kind').selectOption('space');
     await page.click('text=Add a parameter');
     await page.locator('.parameter').nth(1).getByLabel('Type').selectOption('categorical');
+    await page.click('summary:text-is("Algorithm")');
     await page.getByLabel('Algorithm', { exact: true }).selectOption('bbkb');
-    await page.click('summary');
+    await page.click('text=Add a rule that ends the study');
+    await page.locator('details:not([open]) > summary').evaluateAll((all) => all.forEach((summary) => summary.click()));
     await page.screenshot({ path: `${site.screenshots}/new-space-${look_}.png`, fullPage: true });
     await inspect(page);
     await page.click('button:text-is("JSON")');

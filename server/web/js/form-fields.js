@@ -109,3 +109,15 @@ export class Field {
     else this.input.removeAttribute('aria-invalid');
   }
 }
+
+// Where messages about a part of the document are shown that belong to none of its fields.
+export class Messages {
+  constructor(pointer) {
+    this.pointer = pointer;
+    this.element = h('p', { class: 'field-error', role: 'alert' });
+  }
+
+  fail(text) {
+    replace(this.element, text ?? '');
+  }
+}

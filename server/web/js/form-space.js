@@ -1,82 +1,105 @@
-// The parameters of a space, one row per parameter.
-import { h, replace } from './dom.js';
-import { Field, KINDS } from './form-fields.js';
+// The parameters of a space, one row per parameter, and its constraints.
+import { h } from './dom.js';
+import { KINDS } from './form-fields.js';
 
-const TYPES = ['double', 'integer', 'discrete', 'categorical', 'boolean'].map((type) => [type, type]);
-
-const SCALE = { parse: (text) => text, print: (value) => (value === 'linear' ? '' : value) }; // linear is the default
-
+const TYPES = [['double', 'number'], ['integer', 'whole number'], ['discrete', 'one of some numbers'], ['categorical', 'one of some words'], ['boolean', 'yes or no']];
 const LINES = { parse: (text) => text.split('\n').map((line) => line.trim()).filter(Boolean), print: (value) => value.join('\n') };
-const SWITCH = { parse: (text) => text === 'true', print: (value) => (value ? 'true' : '') }; // false is the default
 
+// A choice of which one is the default, and is left out.
+const usual = (standard, kind = KINDS.text) => ({ parse: kind.parse, print: (value) => (value === standard ? '' : kind.print(value)) });
+
+// The fields of a type, and those that are rarely needed.
 function fieldsOf(parameter) {
   const ranged = [
     { name: 'min', label: 'From', kind: KINDS.number },
     { name: 'max', label: 'To', kind: KINDS.number },
-    { name: 'scale', label: 'Scale', kind: SCALE, options: [['', 'linear'], ['log', 'logarithmic']] },
+    { name: 'scale', label: 'Scale', kind: usual('linear'), options: [['', 'linear'], ['log', 'logarithmic']] },
   ];
   const step = { name: 'step', label: 'Step', kind: KINDS.number, placeholder: 'any' };
   const by = {
-    double: [...ranged, step, { name: 'precision', label: 'Decimal places', kind: KINDS.number, hint: 'Logarithmic: significant digits' }],
-    integer: [...ranged, step],
-    discrete: [{ name: 'values', label: 'Numbers', kind: KINDS.numberList, placeholder: '1, 2, 4, 8', class: 'grow' }],
-    categorical: [{ name: 'values', label: 'Values', kind: KINDS.list, placeholder: 'adam, sgd', hint: 'With a comma: "one, v/v", two', class: 'grow' },
-      { name: 'ordered', label: 'Order', kind: SWITCH, options: [['', 'none'], ['true', 'as listed']] }],
-    boolean: [],
+    double: [ranged, [step, { name: 'precision', label: 'Decimal places', kind: KINDS.number, hint: 'Logarithmic: significant digits' }]],
+    integer: [ranged, [step]],
+    discrete: [[{ name: 'values', label: 'Numbers', kind: KINDS.numberList, placeholder: '1, 2, 4, 8', class: 'grow' }], []],
+    categorical: [
+      [{ name: 'values', label: 'Values', kind: KINDS.list, placeholder: 'adam, sgd', hint: 'With a comma: "one, v/v", two', class: 'grow' }],
+      [{ name: 'ordered', label: 'Order', kind: usual(false, KINDS.json), options: [['', 'none'], ['true', 'as listed']] }],
+    ],
+    boolean: [[], []],
   };
-  return by[parameter.type] ?? [];
+  return by[parameter.type] ?? [[], []];
 }
 
-// -> {element, fields()}; the parameters are at definition.domain.parameters
-export function spaceEditor(definition, change) {
-  const rows = h('div', { class: 'parameters' });
-  const add = h('button', { type: 'button', class: 'small', onclick: () => {
-    definition.domain.parameters.push({ name: `p${definition.domain.parameters.length + 1}`, type: 'double', min: 0, max: 1 });
-    draw();
-    change();
-  } }, 'Add a parameter');
-  let fields = [];
+function defaultField(parameter) {
+  const common = { name: 'default', label: 'Default', hint: 'In points that are given without it' };
+  if (parameter.type === 'boolean') return { ...common, kind: KINDS.json, options: [['', 'none'], ['true', 'true'], ['false', 'false']] };
+  return { ...common, kind: parameter.type === 'categorical' ? KINDS.text : KINDS.number, placeholder: 'none' };
+}
 
-  function draw() {
-    fields = [];
-    const field = (i, spec, then = change) => {
-      const made = new Field(definition, { ...spec, pointer: `/domain/parameters/${i}/${spec.name}` }, then);
-      fields.push(made);
-      return made.element;
-    };
-    replace(
-      rows,
-      definition.domain.parameters.map((parameter, i) => {
-        const retype = () => {
-          const { name, type } = parameter;
-          for (const key of Object.keys(parameter)) delete parameter[key];
-          Object.assign(parameter, { name, type });
-          draw();
-          change();
-        };
-        return h(
-          'fieldset',
-          { class: 'parameter' },
-          h('legend', { class: 'unseen' }, `Parameter ${i + 1}`),
-          field(i, { name: 'name', label: 'Name' }),
-          field(i, { name: 'type', label: 'Type', options: TYPES }, retype),
-          fieldsOf(parameter).map((spec) => field(i, spec)),
-          field(i, { name: 'active_when/parameter', label: 'Only if', placeholder: 'parameter' }),
-          field(i, { name: 'active_when/in', label: 'is one of', kind: KINDS.list, placeholder: 'values' }),
-          field(i, { name: 'active_when/min', label: 'or at least', kind: KINDS.number }),
-          field(i, { name: 'active_when/max', label: 'at most', kind: KINDS.number }),
-          field(i, { name: 'unit', label: 'Unit', placeholder: 'mm' }),
-          field(i, { name: 'role', label: 'Chosen by', options: [['', 'the server'], ['context', 'who asks (context)']] }),
-          h('button', { type: 'button', class: 'small quiet-danger', 'aria-label': `Remove parameter ${i + 1}`, onclick: () => {
-            definition.domain.parameters.splice(i, 1);
-            draw();
-            change();
-          } }, 'Remove'),
-        );
-      }),
-    );
-  }
-  draw();
-  const rules = new Field(definition, { pointer: '/domain/constraints', label: 'Constraints', kind: LINES, rows: 3, placeholder: 'a + b + c = 1', hint: 'One per line' }, change);
-  return { element: h('div', {}, rows, add, rules.element), fields: () => [...fields, rules] };
+// The values of a condition are of the type of the parameter that it is about.
+function conditionValues(definition, parameter) {
+  const words = () => {
+    const on = definition.domain.parameters.find((other) => other.name === parameter.active_when?.parameter);
+    return !on || on.type === 'categorical';
+  };
+  return { parse: (text) => KINDS.list.parse(text).map((x) => (words() ? x : KINDS.json.parse(x))), print: KINDS.list.print };
+}
+
+const RARE = ['step', 'precision', 'ordered', 'default', 'unit', 'role', 'active_when'];
+
+function row(form, parameter, i) {
+  const { parameters } = form.definition.domain;
+  const field = (spec, change) => form.field({ ...spec, pointer: `/domain/parameters/${i}/${spec.name}` }, change);
+  const [main, more] = fieldsOf(parameter);
+  const retype = () => {
+    const { name, type, unit } = parameter;
+    for (const key of Object.keys(parameter)) delete parameter[key];
+    Object.assign(parameter, { name, type, ...(unit && { unit }), ...((type === 'double' || type === 'integer') && { min: 0, max: 1 }) });
+    form.draw();
+  };
+  const remove = () => {
+    parameters.splice(i, 1);
+    form.draw();
+  };
+  return h(
+    'fieldset',
+    { class: 'parameter' },
+    h('legend', { class: 'unseen' }, `Parameter ${i + 1}`),
+    field({ name: 'name', label: 'Name' }),
+    field({ name: 'type', label: 'Type', options: TYPES }, retype),
+    main.map((spec) => field(spec)),
+    h('button', { type: 'button', class: 'small quiet-danger', 'aria-label': `Remove parameter ${i + 1}`, onclick: remove }, 'Remove'),
+    form.more(
+      `parameter ${i}`,
+      `More of parameter ${i + 1}`,
+      RARE.some((name) => parameter[name] !== undefined && parameter[name] !== false),
+      h(
+        'div',
+        { class: 'row' },
+        field({ name: 'unit', label: 'Unit', placeholder: 'mm' }),
+        more.map((spec) => field(spec)),
+        field(defaultField(parameter)),
+        field({ name: 'role', label: 'Chosen by', options: [['', 'the server'], ['context', 'who asks (context)']] }),
+        field({ name: 'active_when/parameter', label: 'Only if', placeholder: 'another parameter' }),
+        field({ name: 'active_when/in', label: 'is one of', kind: conditionValues(form.definition, parameter), placeholder: 'values' }),
+        field({ name: 'active_when/min', label: 'or at least', kind: KINDS.number }),
+        field({ name: 'active_when/max', label: 'at most', kind: KINDS.number }),
+      ),
+    ),
+  );
+}
+
+// The parameters are at definition.domain.parameters.
+export function spacePart(form) {
+  const { domain } = form.definition;
+  domain.parameters ??= [{ name: 'x', type: 'double', min: 0, max: 1 }];
+  const add = () => {
+    domain.parameters.push({ name: `p${domain.parameters.length + 1}`, type: 'double', min: 0, max: 1 });
+    form.draw(`/domain/parameters/${domain.parameters.length - 1}/name`);
+  };
+  return [
+    form.messages('/domain/parameters'),
+    h('div', { class: 'parameters' }, domain.parameters.map((parameter, i) => row(form, parameter, i))),
+    h('button', { type: 'button', class: 'small', onclick: add }, 'Add a parameter'),
+    form.field({ pointer: '/domain/constraints', label: 'Constraints', kind: LINES, rows: 3, placeholder: 'a + b + c = 1\nif gate then rate >= 0.01', hint: 'Rules that every suggestion keeps, one per line' }),
+  ];
 }

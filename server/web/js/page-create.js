@@ -1,62 +1,63 @@
-// A new study. The form and the JSON are two views of one definition.
+// A new study: what is tried, what is measured, how it is run. The form and the JSON are two views of one definition. A
+// link carries a filled form: #/new?definition=JSON.
 import { get, post, studyPath } from './api.js';
 import { h, replace } from './dom.js';
-import { Field, KINDS, at } from './form-fields.js';
-import { metricsEditor } from './form-metrics.js';
-import { spaceEditor } from './form-space.js';
+import { DOMAINS, dimensionOf, domainPart } from './form-domain.js';
+import { Field, KINDS, Messages, at } from './form-fields.js';
+import { metricsPart } from './form-metrics.js';
+import { runningPart } from './form-running.js';
 import { may } from './role.js';
 import { address, go, here } from './router.js';
 import { definitionOf, uploadCandidates } from './tab-connect.js';
-import { reasonOf, toast } from './widgets.js';
+import { actionButton, reasonOf, toast } from './widgets.js';
 
-const START = {
-  metrics: [{ name: 'value', goal: 'maximize' }],
-  domain: { type: 'candidates' },
-};
-const BY_HAND = ['kernel', 'noise_std']; // options that have their own fields
-
-// [[from CSV lines]] -> points; blank lines are left out
-function parsePoints(text) {
-  return text.split('\n').map((line) => line.trim()).filter(Boolean).map((line) => line.split(/[,;\s]+/).map((cell) => KINDS.number.parse(cell)));
-}
-const POINTS = { parse: parsePoints, print: (points) => points.map((point) => point.join(', ')).join('\n') };
-
-// The number of features of a file's candidates; undefined if it cannot be found.
-async function dimensionOf(file) {
-  const start = await file.slice(0, 65536).text();
-  if (/\.npy$/i.test(file.name)) return Number(/'shape':\s*\(\d+,\s*(\d+)/.exec(start)?.[1]) || undefined;
-  if (/\.json$/i.test(file.name)) return /\[\s*\[([^\]]*)\]/.exec(start)?.[1].split(',').length;
-  return start.split('\n', 1)[0].split(',').length;
-}
+const START = { metrics: [{ name: 'value', goal: 'maximize' }], domain: { type: 'space' } };
+const DRAFT = 'banditd-new-study'; // what was filled in when the page was left, in the tab's sessionStorage
 
 // The definition as the form edits it: with a list of metrics, a domain and an algorithm.
 function editable({ metric, ...definition }) {
+  const known = DOMAINS.some(([type]) => type === definition.domain?.type);
   return {
-    metrics: [metric ?? { name: 'value', goal: 'maximize' }],
-    domain: { type: 'candidates' },
     ...definition,
+    metrics: definition.metrics ?? [metric ?? { ...START.metrics[0] }],
+    domain: known ? definition.domain : { ...definition.domain, type: 'space' },
     algorithm: { ...definition.algorithm },
   };
 }
 
-// An option of an algorithm, as /v1/algorithms describes it.
-function optionField(option) {
-  const { range = {} } = option;
-  const common = { pointer: `/algorithm/${option.name}`, label: option.name.replace(/_/g, ' '), hint: option.description };
-  const standard = option.default === null || option.default === undefined ? 'default' : `default: ${KINDS.json.print(option.default)}`;
-  if (option.type === 'boolean') return { ...common, kind: KINDS.json, options: [['', standard], ['true', 'true'], ['false', 'false']] };
-  if (option.type === 'string' && range.values) return { ...common, options: [['', standard], ...range.values.map((x) => [x, x])] };
-  return { ...common, kind: KINDS.json, placeholder: standard };
+// Without what the form adds.
+function given(definition) {
+  const { algorithm, ...rest } = definition;
+  return Object.keys(algorithm ?? {}).length ? definition : rest;
+}
+
+function linkOf(definition) {
+  return `${location.href.split('#')[0]}${address('new')}?${new URLSearchParams({ definition: JSON.stringify(given(definition)) })}`;
+}
+
+// What the page begins with. -> {definition, said: what the user should know}
+async function beginning(asked, signal) {
+  const from = asked.get('from');
+  if (from) return { definition: editable(definitionOf(await get(studyPath(from), signal))), said: null };
+  const draft = sessionStorage.getItem(DRAFT);
+  try {
+    if (asked.get('definition')) return { definition: editable(JSON.parse(asked.get('definition'))), said: null };
+    if (draft) return { definition: editable(JSON.parse(draft)), said: 'draft' };
+  } catch (error) {
+    return { definition: editable(structuredClone(START)), said: `The link does not carry a definition: ${error.message}` };
+  }
+  return { definition: editable(structuredClone(START)), said: null };
 }
 
 export async function createPage(main, { signal }) {
-  const from = here().query.get('from');
-  const [{ algorithms }, model] = await Promise.all([get('v1/algorithms', signal), from ? get(studyPath(from), signal) : null]);
-  const allowed = await may('editor');
-  let definition = editable(model ? definitionOf(model) : structuredClone(START));
-  let fields = [];
-  let points = []; // editors of parts of the definition, whose fields also show messages
+  const asked = here().query;
+  const from = asked.get('from');
+  const [{ algorithms }, begin, allowed] = await Promise.all([get('v1/algorithms', signal), beginning(asked, signal), may('editor')]);
+  let { definition } = begin;
+  let fields = []; // those that show messages
   let asJson = false;
+  let created = false;
+  const opened = new Map(); // parts that the user has opened or closed
 
   const problems = h('div', { class: 'notice wrong', role: 'alert', hidden: true });
   const place = h('div', { class: 'form' });
@@ -65,112 +66,44 @@ export async function createPage(main, { signal }) {
   const formButton = h('button', { type: 'button', 'aria-pressed': 'true', onclick: () => turn(false) }, 'Form');
   const jsonButton = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => turn(true) }, 'JSON');
   const submit = h('button', { class: 'primary' }, 'Create the study');
+  const share = actionButton('Copy a link to this form', {}, async () => {
+    await navigator.clipboard.writeText(linkOf(asJson ? JSON.parse(jsonArea.value) : definition));
+    toast('Copied. The link opens this form as it is filled in.');
+  });
 
-  const make = (spec, change) => {
-    const field = new Field(definition, spec, change);
-    fields.push(field);
-    return field.element;
+  /* What the parts of the form use:
+   *   field(spec, change)   a field of the definition; change() is called after the user has changed it
+   *   messages(pointer)     where messages about a part are shown
+   *   more(key, title, open, …content)  a part that is folded unless it is needed
+   *   draw(pointer)         draws the form again, with the focus where it was, or in the field of the pointer */
+  const form_ = {
+    get definition() {
+      return definition;
+    },
+    algorithms,
+    file,
+    field(spec, change) {
+      const field = new Field(definition, spec, change);
+      fields.push(field);
+      return field.element;
+    },
+    messages(pointer) {
+      const messages = new Messages(pointer);
+      fields.push(messages);
+      return messages.element;
+    },
+    more(key, title, open, ...content) {
+      const element = h('details', { class: 'more', open: opened.get(key) ?? open }, h('summary', {}, title), content);
+      element.addEventListener('toggle', () => opened.set(key, element.open));
+      return element;
+    },
+    draw: drawForm,
   };
   const group = (title, note, ...content) => h('fieldset', { class: 'panel group' }, h('legend', {}, title), note ? h('p', { class: 'panel-note' }, note) : null, content);
 
-  function candidatesPart() {
-    return [
-      make({
-        pointer: '/domain/points',
-        label: 'Points, one per line',
-        kind: POINTS,
-        rows: 5,
-        placeholder: '0.1, 2\n0.4, 3',
-        hint: 'Or leave this empty and choose a file (CSV, JSON, .npy). It is uploaded after the study is created.',
-      }),
-      h('div', { class: 'field' }, h('label', { for: 'candidates-file' }, 'File with the candidates'), file),
-      h(
-        'div',
-        { class: 'row' },
-        make({ pointer: '/domain/dimension', label: 'Features', kind: KINDS.number, hint: 'The number of features. Required without points.' }),
-        make({ pointer: '/domain/names', label: 'Feature names', kind: KINDS.list, placeholder: 'degrees, minutes', class: 'grow' }),
-        make({ pointer: '/domain/scaling', label: 'Scaling', options: [['', 'default: standardize'], ['unit', 'unit'], ['none', 'none']] }),
-      ),
-    ];
-  }
-
-  function domainPart() {
-    const { type } = definition.domain;
-    if (type === 'space') {
-      definition.domain.parameters ??= [{ name: 'x', type: 'double', min: 0, max: 1 }];
-      const editor = spaceEditor(definition, () => {});
-      points.push(editor);
-      return [editor.element];
-    }
-    if (type === 'precomputed')
-      return [
-        make({ pointer: '/domain/size', label: 'Candidates', kind: KINDS.number }),
-        h('div', { class: 'field' }, h('label', { for: 'candidates-file' }, 'File with the kernel matrix'), file),
-      ];
-    return candidatesPart();
-  }
-
-  function redomain() {
-    const { type } = definition.domain;
-    definition.domain = { type };
-    if (type === 'precomputed') delete definition.algorithm?.kernel;
-    drawForm();
-  }
-
-  // Options that the new algorithm does not have are dropped, because the server would refuse them.
-  function realgorithm() {
-    definition.algorithm ??= {};
-    const known = algorithms.find((a) => a.name === definition.algorithm.name)?.parameters.map((p) => p.name) ?? BY_HAND;
-    for (const name of Object.keys(definition.algorithm)) if (name !== 'name' && !known.includes(name)) delete definition.algorithm[name];
-    drawForm();
-  }
-
-  function rekernel() {
-    const { kernel } = definition.algorithm ?? {};
-    if (kernel && kernel.type !== 'matern') delete kernel.nu;
-    if (kernel?.type === 'linear') delete kernel.lengthscale;
-    drawForm();
-  }
-
-  function algorithmPart() {
-    definition.algorithm ??= {};
-    const { name } = definition.algorithm;
-    const chosen = algorithms.find((a) => a.name === name);
-    const kernel = definition.algorithm.kernel?.type ?? 'matern';
-    const modelled = chosen?.parameters.some((p) => p.name === 'kernel') ?? true;
-    const options = chosen?.parameters.filter((p) => !BY_HAND.includes(p.name)) ?? [];
-    return [
-      h(
-        'div',
-        { class: 'row' },
-        make({
-          pointer: '/aim',
-          label: 'Aim',
-          options: [['', 'default'], ['best', 'best: find the best settings soon'], ['regret', 'regret: every trial counts']],
-          hint: 'What the study is for. It chooses the algorithm, unless you do.',
-        }),
-        make({ pointer: '/algorithm/name', label: 'Algorithm', options: [['', 'chosen by the aim'], ...algorithms.map((a) => [a.name, a.name])], hint: chosen?.description, class: 'grow' }, realgorithm),
-      ),
-      modelled && definition.domain.type !== 'precomputed'
-        ? h(
-            'div',
-            { class: 'row' },
-            make({ pointer: '/algorithm/kernel/type', label: 'Kernel', options: [['', 'default: Matérn'], ['matern', 'Matérn'], ['gaussian', 'Gaussian'], ['linear', 'linear']] }, rekernel),
-            kernel === 'matern' ? make({ pointer: '/algorithm/kernel/nu', label: 'ν', kind: KINDS.number, options: [['', 'default: 2.5'], ['0.5', '0.5'], ['1.5', '1.5'], ['2.5', '2.5']] }) : null,
-            kernel === 'linear' ? null : make({ pointer: '/algorithm/kernel/lengthscale', label: 'Lengthscale', kind: KINDS.numbers, placeholder: 'auto: learned', hint: 'Or give one number for all features, or one per feature: 1, 2, 0.5', class: 'grow' }),
-          )
-        : null,
-      modelled ? make({ pointer: '/algorithm/noise_std', label: 'Noise, standard deviation', kind: KINDS.number, placeholder: 'auto: learned', hint: 'The spread of repeated measurements of one point, in units of the metric.' }) : null,
-      chosen && h('details', { class: 'more' }, h('summary', {}, `Further options of ${chosen.name}`), h('div', { class: 'grid-fields' }, options.map((o) => make(optionField(o))))),
-    ];
-  }
-
-  function drawForm() {
-    const open = place.querySelector('details')?.open;
-    const focused = fields.find((field) => field.input === document.activeElement)?.pointer;
-    const metrics = metricsEditor(definition, () => {});
+  function drawForm(pointer) {
+    const focused = pointer ?? fields.find((field) => field.input && field.input === document.activeElement)?.pointer;
     fields = [];
-    points = [metrics];
     replace(
       place,
       group(
@@ -179,40 +112,17 @@ export async function createPage(main, { signal }) {
         h(
           'div',
           { class: 'row' },
-          make({ pointer: '/id', label: 'Id', placeholder: 'chosen by the server', hint: 'Lower-case letters, digits, and . _ -' }),
-          make({ pointer: '/display_name', label: 'Name', class: 'grow' }),
-          make({ pointer: '/labels', label: 'Labels', kind: KINDS.labels, placeholder: 'team:bench, stage:test', class: 'grow' }),
+          form_.field({ pointer: '/display_name', label: 'Name', class: 'grow' }),
+          form_.field({ pointer: '/id', label: 'Id', placeholder: 'chosen by the server', hint: 'Lower-case letters, digits, and . _ -' }),
+          form_.field({ pointer: '/labels', label: 'Labels', kind: KINDS.labels, placeholder: 'team:bench, stage:test', class: 'grow' }),
         ),
+        form_.field({ pointer: '/metadata/note', label: 'Note', rows: 2 }),
       ),
-      group(
-        'Metrics',
-        '',
-        metrics.element,
-        h(
-          'div',
-          { class: 'row' },
-          make({ pointer: '/optimum', label: 'Known optimum', kind: KINDS.number, placeholder: 'unknown', hint: 'Used in plots of the regret.' }),
-        ),
-      ),
-      group('Domain', '', make({ pointer: '/domain/type', label: 'Kind', options: [['candidates', 'a list of candidates'], ['space', 'a space of parameters'], ['precomputed', 'candidates with a kernel matrix']] }, redomain), domainPart()),
-      group('Algorithm', '', algorithmPart()),
-      group(
-        'Running',
-        '',
-        h(
-          'div',
-          { class: 'grid-fields' },
-          make({ pointer: '/horizon', label: 'Horizon, trials', kind: KINDS.number, placeholder: 'none' }),
-          make({ pointer: '/feedback', label: 'Feedback', options: [['', 'default: async'], ['async', 'async'], ['batch', 'batch']] }),
-          make({ pointer: '/lease_seconds', label: 'Lease, seconds', kind: KINDS.number, placeholder: 'default: 600' }),
-          make({ pointer: '/max_attempts', label: 'Maximum attempts', kind: KINDS.number, placeholder: 'default: 3' }),
-          make({ pointer: '/min_in_flight', label: 'Minimum in flight', kind: KINDS.number, placeholder: 'default: as many as asked for' }),
-          make({ pointer: '/seed', label: 'Seed', kind: KINDS.number, placeholder: 'random' }),
-        ),
-      ),
+      group('1. What is tried', 'The settings that may be chosen.', domainPart(form_)),
+      group('2. What is measured', 'What a result of a trial tells, and what is better.', metricsPart(form_)),
+      group('3. How it is run', 'Everything here has a default.', runningPart(form_)),
     );
-    if (open) place.querySelector('details').open = true;
-    if (focused) fields.find((field) => field.pointer === focused)?.input.focus();
+    if (focused) fields.find((field) => field.pointer === focused)?.input?.focus();
   }
 
   file.addEventListener('change', async () => {
@@ -229,7 +139,7 @@ export async function createPage(main, { signal }) {
 
   function turn(toJson) {
     if (toJson === asJson) return;
-    if (toJson) jsonArea.value = `${JSON.stringify(definition, null, 2)}\n`;
+    if (toJson) jsonArea.value = `${JSON.stringify(given(definition), null, 2)}\n`;
     else
       try {
         definition = editable(JSON.parse(jsonArea.value));
@@ -247,28 +157,28 @@ export async function createPage(main, { signal }) {
 
   // Shows each message beside its field. Messages without a field are listed above the form.
   function mark(errors) {
-    const all = [...fields, ...points.flatMap((editor) => editor.fields())];
-    for (const field of all) field.fail(null);
+    for (const field of fields) field.fail(null);
     if (asJson) return errors;
     let first = null;
     const rest = errors.filter(({ pointer, detail }) => {
-      const field = all.filter((f) => pointer === f.pointer || pointer.startsWith(`${f.pointer}/`)).at(-1);
-      if (!field) return true;
+      const near = fields.filter((f) => pointer === f.pointer || pointer.startsWith(`${f.pointer}/`));
+      if (!near.length) return true;
+      const field = near.reduce((a, b) => (b.pointer.length >= a.pointer.length ? b : a));
       field.fail(detail);
-      const more = field.element.closest('details');
-      if (more) more.open = true;
+      for (let more = field.element.closest('details'); more; more = more.parentElement.closest('details')) more.open = true;
       first ??= field;
       return false;
     });
-    first?.input.focus();
+    if (first?.input) first.input.focus();
+    else first?.element.scrollIntoView({ block: 'nearest' });
     return rest;
   }
 
   async function create() {
     say(null);
-    let body = definition;
-    if (asJson) body = JSON.parse(jsonArea.value);
-    const study = await post('v1/studies', body);
+    const study = await post('v1/studies', asJson ? JSON.parse(jsonArea.value) : given(definition));
+    created = true;
+    sessionStorage.removeItem(DRAFT);
     if (file.files.length && study.state === 'awaiting_candidates')
       try {
         await uploadCandidates(study, file.files[0]);
@@ -290,9 +200,27 @@ export async function createPage(main, { signal }) {
     } finally {
       submit.disabled = !allowed;
     }
-  } }, problems, place, h('div', { class: 'form-end' }, submit, h('a', { href: '#/' }, 'Cancel')));
+  } }, problems, place, h('div', { class: 'form-end' }, submit, share, h('a', { href: '#/', onclick: forget }, 'Cancel')));
+
+  // What was filled in waits in this tab until the study is created or the form is cancelled.
+  function forget() {
+    created = true;
+    sessionStorage.removeItem(DRAFT);
+  }
+  function keep() {
+    let now = definition;
+    try {
+      if (asJson) now = JSON.parse(jsonArea.value);
+    } catch {
+      // The form as it was before the JSON was edited.
+    }
+    if (!created && JSON.stringify(now) !== untouched) sessionStorage.setItem(DRAFT, JSON.stringify(now));
+  }
+  signal.addEventListener('abort', keep);
+  addEventListener('pagehide', keep, { signal });
 
   drawForm();
+  const untouched = JSON.stringify(definition);
   submit.disabled = !allowed;
   replace(
     main,
@@ -300,6 +228,15 @@ export async function createPage(main, { signal }) {
     h('div', { class: 'page-head' }, h('h1', {}, 'New study'), h('div', { class: 'segmented', role: 'group', 'aria-label': 'Edit as' }, formButton, jsonButton)),
     form,
   );
-  if (from && !model) say(`Study ${from} does not exist.`);
-  else if (at(definition, '/domain/dimension') && from) toast(`Copied everything from ${from} except its candidates.`);
+  if (begin.said === 'draft') {
+    const afresh = h('button', { type: 'button', class: 'small', onclick: () => {
+      definition = editable(structuredClone(START));
+      sessionStorage.removeItem(DRAFT);
+      notice.remove();
+      drawForm();
+    } }, 'Start afresh');
+    const notice = h('p', { class: 'notice' }, 'This is what you had filled in. ', afresh);
+    main.insertBefore(notice, form);
+  } else if (begin.said) say(begin.said);
+  if (at(definition, '/domain/dimension') && from) toast(`Copied everything from ${from} except its candidates.`);
 }

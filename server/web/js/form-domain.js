@@ -1,0 +1,68 @@
+// What is tried: named parameters, a list of candidates, or candidates with a kernel matrix.
+import { h } from './dom.js';
+import { KINDS } from './form-fields.js';
+import { spacePart } from './form-space.js';
+
+export const DOMAINS = [['space', 'named parameters'], ['candidates', 'a list of candidates'], ['precomputed', 'candidates with a kernel matrix']];
+
+// [[from CSV lines]] -> points; blank lines are left out
+function parsePoints(text) {
+  return text.split('\n').map((line) => line.trim()).filter(Boolean).map((line) => line.split(/[,;\s]+/).map((cell) => KINDS.number.parse(cell)));
+}
+const POINTS = { parse: parsePoints, print: (points) => points.map((point) => point.join(', ')).join('\n') };
+
+// The number of features of a file's candidates; undefined if it cannot be found.
+export async function dimensionOf(file) {
+  const start = await file.slice(0, 65536).text();
+  if (/\.npy$/i.test(file.name)) return Number(/'shape':\s*\(\d+,\s*(\d+)/.exec(start)?.[1]) || undefined;
+  if (/\.json$/i.test(file.name)) return /\[\s*\[([^\]]*)\]/.exec(start)?.[1].split(',').length;
+  return start.split('\n', 1)[0].split(',').length;
+}
+
+function upload(form, label) {
+  return h('div', { class: 'field' }, h('label', { for: form.file.id }, label), form.file);
+}
+
+function candidatesPart(form) {
+  return [
+    form.field({
+      pointer: '/domain/points',
+      label: 'Points, one per line',
+      kind: POINTS,
+      rows: 5,
+      placeholder: '0.1, 2\n0.4, 3',
+      hint: 'Or leave this empty and choose a file (CSV, JSON, .npy). It is uploaded after the study is created.',
+    }),
+    upload(form, 'File with the candidates'),
+    h(
+      'div',
+      { class: 'row' },
+      form.field({ pointer: '/domain/dimension', label: 'Features', kind: KINDS.number, hint: 'The number of features. Required without points.' }),
+      form.field({ pointer: '/domain/names', label: 'Feature names', kind: KINDS.list, placeholder: 'degrees, minutes', class: 'grow' }),
+      form.field({ pointer: '/domain/scaling', label: 'Scaling', options: [['', 'default: standardize'], ['unit', 'unit'], ['none', 'none']] }),
+    ),
+  ];
+}
+
+function contentOf(form) {
+  const { type } = form.definition.domain;
+  if (type === 'space') return spacePart(form);
+  if (type === 'precomputed') return [form.field({ pointer: '/domain/size', label: 'Candidates', kind: KINDS.number }), upload(form, 'File with the kernel matrix')];
+  return candidatesPart(form);
+}
+
+export function domainPart(form) {
+  const redomain = () => {
+    const { definition } = form;
+    const { type } = definition.domain;
+    definition.domain = { type };
+    if (type === 'precomputed') delete definition.algorithm?.kernel;
+    form.draw();
+  };
+  return [
+    form.messages('/domain'),
+    form.field({ pointer: '/domain/type', label: 'Kind', options: DOMAINS, class: 'narrow' }, redomain),
+    contentOf(form),
+    form.field({ pointer: '/history_from', label: 'Begin with the results of', placeholder: 'the id of another study', hint: 'For a new range, another kernel or another algorithm. Points that do not fit are listed.', class: 'narrow' }),
+  ];
+}
