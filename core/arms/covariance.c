@@ -67,13 +67,18 @@ static bandit_profile profile_of(const bandit_kernel *kernel, double *inside)
     return BANDIT_PROFILE_GAUSSIAN;
 }
 
-/* An upper bound on max |x|^2 over the features x of a space. Each feature is at most 1; those of categorical
- * parameters and activities are at most 1/sqrt(2). */
+/* An upper bound on max |x|^2 over the features x of a space. Each feature is at most 1; those of one-hot words and
+ * of activities are at most 1/sqrt(2). */
 static double largest_norm2(const bandit_space *space)
 {
     double sum = 0.0;
     for (size_t j = 0; j < space->dimension; j++) {
         size_t i = space->owner[j];
+        if (!bandit_words_are_one_hot(&space->places[i].words) && j >= space->places[i].first &&
+            j < space->places[i].first + space->places[i].n) {
+            sum += j == space->places[i].first ? space->places[i].words.norm2 : 0.0;
+            continue;
+        }
         bool plain = j == space->places[i].first && space->places[i].n == 1 &&
                      space->parameters[i].type != BANDIT_PARAMETER_CATEGORICAL;
         sum += plain ? 1.0 : 0.5;

@@ -42,7 +42,7 @@ static bool copy_parameters(bandit_space *s, const bandit_parameter *parameters)
     for (size_t i = 0; i < s->n; i++) {
         bandit_parameter *p = &s->parameters[i];
         *p = parameters[i];
-        p->numbers = p->parent_values = NULL;
+        p->numbers = p->parent_values = p->features = NULL;
         if (p->type == BANDIT_PARAMETER_DISCRETE) {
             s->places[i].sorted = bandit_sorted_values(parameters[i].numbers, p->n_values);
             if (!s->places[i].sorted)
@@ -57,6 +57,21 @@ static bool copy_parameters(bandit_space *s, const bandit_parameter *parameters)
         }
     }
     return true;
+}
+
+/* The features of words. The parameters of the space then have the scaled properties as theirs. */
+static bandit_status place_words(bandit_space *s, const bandit_parameter *parameters, bandit_error *err)
+{
+    bandit_status status = BANDIT_OK;
+    for (size_t i = 0; i < s->n && status == BANDIT_OK; i++) {
+        bandit_words *words = &s->places[i].words;
+        if (parameters[i].type != BANDIT_PARAMETER_CATEGORICAL)
+            continue;
+        status = bandit_words_init(words, &parameters[i], err);
+        s->parameters[i].features = words->rows;
+        s->parameters[i].scaling = BANDIT_SCALING_NONE;
+    }
+    return status;
 }
 
 static void order_parameters(bandit_space *s)
@@ -79,7 +94,7 @@ static void place_parameter(bandit_space *s, size_t i)
     const bandit_parameter *p = &s->parameters[i];
     bandit_place *place = &s->places[i];
     place->first = s->dimension;
-    place->n = p->type == BANDIT_PARAMETER_CATEGORICAL ? p->n_values : 1;
+    place->n = p->type == BANDIT_PARAMETER_CATEGORICAL ? place->words.width : 1;
     s->dimension += place->n;
     if (p->type == BANDIT_PARAMETER_DOUBLE || p->type == BANDIT_PARAMETER_INTEGER) {
         place->low = p->log ? log(p->min) : p->min;
@@ -203,6 +218,10 @@ bandit_status bandit_space_new(bandit_space **out, const bandit_parameter *param
     }
     if (!s || !s->parameters || !s->places || !s->order || !copy_parameters(s, parameters))
         goto no_memory;
+    if ((status = place_words(s, parameters, err)) != BANDIT_OK) {
+        bandit_space_free(s);
+        return status;
+    }
     order_parameters(s);
     for (size_t i = 0; i < n; i++)
         place_parameter(s, i);
@@ -235,6 +254,7 @@ void bandit_space_free(bandit_space *s)
     for (size_t i = 0; s->places && i < s->n; i++) {
         free(s->places[i].sorted);
         free(s->places[i].condition);
+        bandit_words_clear(&s->places[i].words);
     }
     free(s->parameters);
     free(s->places);
@@ -249,7 +269,10 @@ void bandit_space_free(bandit_space *s)
 
 size_t bandit_space_memory(const bandit_space *s)
 {
-    return sizeof *s + s->n * (sizeof *s->parameters + sizeof *s->places + sizeof *s->order) +
+    size_t words = 0;
+    for (size_t i = 0; i < s->n; i++)
+        words += bandit_words_memory(&s->places[i].words, &s->parameters[i]);
+    return words + sizeof *s + s->n * (sizeof *s->parameters + sizeof *s->places + sizeof *s->order) +
            s->dimension * sizeof *s->owner + s->capacity_coded * sizeof *s->coded +
            s->n_table * sizeof *s->table;
 }

@@ -5,6 +5,7 @@
 
 #include "bandit/lattice.h"
 #include "bandit/space.h"
+#include "core/arms/words.h"
 #include "core/base/sorted.h"
 
 #include <stdint.h>
@@ -13,13 +14,14 @@
 #define BANDIT_LARGEST_INTEGER LATTICE_LARGEST
 
 typedef struct bandit_place {
-    size_t first, n;   /* the position and the number of its features */
-    size_t activity;   /* the feature for its activity; SIZE_MAX: it is always active */
-    double low, width; /* double, integer: value = low + width * feature; for log scales, of logarithms */
-    double *sorted;    /* discrete: the numbers, ascending; owned */
-    double *condition; /* the parameter's parent_values, ascending; owned */
-    bool has_children; /* some parameter has a condition on this one */
-    size_t subtree;    /* points of the parameter and those it makes active; SIZE_MAX: at least that many */
+    size_t first, n;    /* the position and the number of its features */
+    size_t activity;    /* the feature for its activity; SIZE_MAX: it is always active */
+    double low, width;  /* double, integer: value = low + width * feature; for log scales, of logarithms */
+    double *sorted;     /* discrete: the numbers, ascending; owned */
+    bandit_words words; /* categorical: the features of its words */
+    double *condition;  /* the parameter's parent_values, ascending; owned */
+    bool has_children;  /* some parameter has a condition on this one */
+    size_t subtree;     /* points of the parameter and those it makes active; SIZE_MAX: at least that many */
 } bandit_place;
 
 typedef struct bandit_space {

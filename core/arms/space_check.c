@@ -40,6 +40,14 @@ static bandit_status check_range(const bandit_parameter *p, size_t i, bandit_err
     return p->type == BANDIT_PARAMETER_INTEGER ? check_steps(p, i, err) : BANDIT_OK;
 }
 
+static bandit_status check_words(const bandit_parameter *p, size_t i, bandit_error *err)
+{
+    bandit_error why = {0};
+    bandit_status status = bandit_words_check(p, &why);
+    return status == BANDIT_OK ? BANDIT_OK
+                               : bandit_fail(err, status, "", "parameter %zu: %s", i, why.message);
+}
+
 static const char different[] = "its values must be finite and different";
 
 static bandit_status check_values(const bandit_parameter *p, size_t i, bandit_error *err)
@@ -59,7 +67,7 @@ static bandit_status check_values(const bandit_parameter *p, size_t i, bandit_er
     case BANDIT_PARAMETER_CATEGORICAL:
         if (p->n_values == 0)
             return refuse(err, i, "must have at least one value");
-        return BANDIT_OK;
+        return check_words(p, i, err);
     case BANDIT_PARAMETER_BOOLEAN:
         return BANDIT_OK;
     }

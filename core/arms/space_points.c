@@ -144,10 +144,7 @@ void bandit_space_encode_parameter(const bandit_space *s, size_t i, double value
         out[0] = active ? value : 0.5;
         break;
     case BANDIT_PARAMETER_CATEGORICAL:
-        for (size_t k = 0; k < place->n; k++)
-            out[k] = active ? 0.0 : root_half / (double)place->n;
-        if (active)
-            out[(size_t)value] = root_half;
+        bandit_words_encode(&place->words, value, out);
         break;
     }
     if (place->activity != SIZE_MAX)

@@ -25,12 +25,32 @@ static double extent_of(const bandit_arms *arms, size_t j)
     return squares > 0.0 && isfinite(squares) ? sqrt(12.0 * squares) : 1.0;
 }
 
+/* How many features the prior counts, which has the peaks of all lengthscales grow with their number: words that
+ * are not one-hot count as much as one-hot ones that are as far apart. *only_one_hot: there are no others. */
+static size_t counted_features(const bandit_arms *arms, bool *only_one_hot)
+{
+    const size_t as_many =
+        6; /* the mean squared distance of numbers in [0, 1] is 1/6, that of words about 1 */
+    size_t counted = arms->dimension;
+    *only_one_hot = true;
+    for (size_t i = 0; arms->space && i < arms->space->n; i++) {
+        const bandit_place *place = &arms->space->places[i];
+        if (bandit_words_are_one_hot(&place->words))
+            continue;
+        *only_one_hot = false;
+        counted = counted - place->n + as_many;
+    }
+    return counted;
+}
+
 /* Assigns lengthscales: one per feature, or per parameter of a space; or one for all. */
 static void group_features(bandit_fit_settings *l, size_t n_given)
 {
     const bandit_arms *arms = l->arms;
-    size_t d = arms->dimension;
-    bool single = l->learn_lengthscale ? d > MOST_LENGTHSCALES : n_given == 1;
+    bool only_one_hot;
+    size_t d = arms->dimension, counted = counted_features(arms, &only_one_hot);
+    size_t many = only_one_hot ? d : arms->space->n;
+    bool single = l->learn_lengthscale ? many > MOST_LENGTHSCALES : n_given == 1;
     l->n_lengthscales = 0;
     for (size_t j = 0; j < d; j++) {
         l->group[j] = single ? 0 : j;
@@ -40,7 +60,7 @@ static void group_features(bandit_fit_settings *l, size_t n_given)
             l->n_lengthscales = l->group[j] + 1;
     }
     for (size_t g = 0; g < l->n_lengthscales; g++)
-        l->extent[g] = 1.0;
+        l->extent[g] = only_one_hot ? 1.0 : sqrt((double)counted / (double)d);
     for (size_t j = 0; j < d && !arms->space; j++)
         l->extent[l->group[j]] =
             single && j > 0 ? fmax(l->extent[0], extent_of(arms, j)) : extent_of(arms, j);

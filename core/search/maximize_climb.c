@@ -99,9 +99,7 @@ static bool ascend(bandit_search *s, bool relaxed, double *value)
 
 /* ---- moves --------------------------------------------------------------------------------------------- */
 
-/* Evaluates the trials, which differ from s->genes in one parameter each. s->features are the features of
- * s->genes. */
-static void evaluate_moves(bandit_search *s)
+void bandit_search_evaluate_moves(bandit_search *s)
 {
     size_t n = s->space->n, d = s->space->dimension;
     for (size_t t = 0; t < s->n_trials; t++) {
@@ -119,7 +117,7 @@ static void evaluate_moves(bandit_search *s)
     bandit_search_evaluate_expressed(s);
 }
 
-static void add_trial(bandit_search *s, size_t i, double gene)
+void bandit_search_add_trial(bandit_search *s, size_t i, double gene)
 {
     if (s->n_trials == BANDIT_MAXIMIZE_TRIALS || gene == s->genes[i])
         return;
@@ -138,16 +136,17 @@ static void add_moves(bandit_search *s, size_t i)
     uint64_t values = bandit_genome_values(g, i);
     if (values <= LISTED) {
         for (uint64_t k = 0; k < values; k++)
-            add_trial(s, i, bandit_genome_value_gene(g, i, k));
+            bandit_search_add_trial(s, i, bandit_genome_value_gene(g, i, k));
         return;
     }
     if (p->type == BANDIT_PARAMETER_CATEGORICAL || g->choices[i].values) {
         for (uint64_t k = 0; k < LISTED; k++) {
             uint64_t index = s->pick << 40 | (uint64_t)1 << 39 | (uint64_t)i << 8 | k;
-            add_trial(s, i,
-                      bandit_genome_value_gene(g, i,
-                                               bandit_random_below(g->seed, s->max->batch,
-                                                                   BANDIT_PURPOSE_PERTURB, index, values)));
+            bandit_search_add_trial(
+                s, i,
+                bandit_genome_value_gene(
+                    g, i,
+                    bandit_random_below(g->seed, s->max->batch, BANDIT_PURPOSE_PERTURB, index, values)));
         }
         return;
     }
@@ -155,9 +154,9 @@ static void add_moves(bandit_search *s, size_t i)
     k -= g->choices[i].limited ? bandit_space_rank(s->space, i, g->choices[i].min) : 0;
     for (uint64_t step = 1; step < values; step = step < 2 ? 2 : step * 4) {
         if (k >= step)
-            add_trial(s, i, bandit_genome_value_gene(g, i, k - step));
+            bandit_search_add_trial(s, i, bandit_genome_value_gene(g, i, k - step));
         if (values - 1 - k >= step)
-            add_trial(s, i, bandit_genome_value_gene(g, i, k + step));
+            bandit_search_add_trial(s, i, bandit_genome_value_gene(g, i, k + step));
     }
 }
 
@@ -215,7 +214,7 @@ static bool move(bandit_search *s, double *value)
                 s->space->parameters[i].type != BANDIT_PARAMETER_DOUBLE)
                 add_moves(s, i);
         }
-        evaluate_moves(s);
+        bandit_search_evaluate_moves(s);
         size_t best, helpful = sort_out_moves(s, *value, &best);
         if (helpful == 0)
             return moved;
@@ -248,6 +247,10 @@ bool bandit_search_climb(bandit_search *s, double value)
         if ((round == 0 && has_integers(s) && !ascend(s, true, &value)) || !ascend(s, false, &value))
             return false;
         moved = round + 1 < ROUNDS && move(s, &value);
+        if (round + 1 < ROUNDS &&
+            !bandit_search_try_words(s, round == 0 && s->climbs == 0, round, &value, &moved))
+            return false;
     }
+    s->climbs++;
     return true;
 }

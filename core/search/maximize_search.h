@@ -31,6 +31,7 @@ typedef struct bandit_search {
     double *coded, *answer; /* n each: scratch, and the best accepted point */
     double *x, *best_x;     /* n each: the numbers that an ascent changes */
     double *low, *high;     /* n */
+    size_t climbs;          /* number of climbs so far */
     size_t n_free;          /* number of these, which are the parameters max->list[0 …] */
     double best_value;      /* largest value of an ascent */
     double value;           /* value of the answer */
@@ -80,7 +81,21 @@ void bandit_search_look_beside(bandit_search *s);
  * the set that the rules leave. */
 bool bandit_search_ascend_within(bandit_search *s, double *value);
 
+/* ---- maximize_words.c ---------------------------------------------------------------------------------- */
+
+/* Tries other words with properties at s->genes, whose value is `value`, one parameter after another: all words, or of
+ * long lists the nearest and others at random. round: the number of the call in this climb. Sets *moved if that helps.
+ * Returns false when out of memory. */
+bool bandit_search_try_words(bandit_search *s, bool all, int round, double *value, bool *moved);
+
 /* ---- maximize_climb.c ---------------------------------------------------------------------------------- */
+
+/* Adds a trial that differs from s->genes in the gene of parameter i, if there is room and it does differ. */
+void bandit_search_add_trial(bandit_search *s, size_t i, double gene);
+
+/* Evaluates the trials, which differ from s->genes in one parameter each. s->features are the features of
+ * s->genes. */
+void bandit_search_evaluate_moves(bandit_search *s);
 
 /* Climbs from s->genes, whose value is `value`, alternating ascents and moves until neither helps. Points on
  * the way are offered as the answer. Returns false when out of memory. */
