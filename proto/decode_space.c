@@ -95,62 +95,6 @@ static void fill_range(wire_object *o, wire_parameter *p)
         fill_precision(o, p);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const double *x = *(const double *const *)a, *y = *(const double *const *)b;
-    if (isnan(*x) || isnan(*y)) /* a refused element comes last and equals no other */
-        return isnan(*x) && isnan(*y) ? (x > y) - (x < y) : isnan(*x) ? 1 : -1;
-    return (*x > *y) - (*x < *y);
-}
-
-static void fill_numbers(wire_decoder *d, const wire_place *at, const json_t *json, wire_parameter *p)
-{
-    p->numbers = wire_allocate(d, json_array_size(json), sizeof *p->numbers);
-    if (!p->numbers)
-        return;
-    p->n_values = json_array_size(json);
-    p->whole = true;
-    for (size_t i = 0; i < p->n_values; i++) {
-        wire_place place = wire_place_element(at, i);
-        if (!wire_read_real(d, &place, json_array_get(json, i), &wire_any, &p->numbers[i]))
-            p->numbers[i] = NAN;
-        p->whole &= p->numbers[i] == trunc(p->numbers[i]) && fabs(p->numbers[i]) <= WIRE_MAX_INTEGER;
-    }
-}
-
-static void fill_words(wire_decoder *d, const wire_place *at, const json_t *json, wire_parameter *p)
-{
-    p->words = wire_allocate(d, json_array_size(json), sizeof *p->words);
-    if (!p->words)
-        return;
-    p->n_values = json_array_size(json);
-    for (size_t i = 0; i < p->n_values; i++) {
-        wire_place place = wire_place_element(at, i);
-        wire_read_string(d, &place, json_array_get(json, i), 1, WIRE_MAX_NAME, &p->words[i]);
-    }
-}
-
-static void fill_values(wire_object *o, wire_parameter *p)
-{
-    const json_t *json = wire_take(o, "values", WIRE_REQUIRED);
-    wire_place at = wire_place_member(o->place, "values");
-    if (!json || !wire_check_list(o->decoder, &at, json, 1, WIRE_MAX_CHOICES))
-        return;
-    const char *const why = "is already in the list";
-    p->order = wire_allocate(o->decoder, json_array_size(json), sizeof *p->order);
-    if (!p->order)
-        return;
-    if (p->type == WIRE_PARAMETER_DISCRETE) {
-        fill_numbers(o->decoder, &at, json, p);
-        wire_refuse_repeated(o->decoder, &at, p->order, p->n_values, p->numbers, sizeof *p->numbers,
-                             compare_numbers, why);
-    } else {
-        fill_words(o->decoder, &at, json, p);
-        wire_refuse_repeated(o->decoder, &at, p->order, p->n_values, p->words, sizeof *p->words,
-                             wire_compare_strings, why);
-    }
-}
-
 /* Reads and codes a value of the parameter, or refuses it. Only for parameters without problems. */
 static bool read_value(wire_decoder *d, const wire_place *at, const json_t *json, const wire_parameter *p,
                        double *out)
@@ -210,9 +154,7 @@ static void fill_parameter(wire_decoder *d, const wire_place *at, const json_t *
         break;
     case WIRE_PARAMETER_DISCRETE:
     case WIRE_PARAMETER_CATEGORICAL:
-        fill_values(&o, p);
-        if (p->type == WIRE_PARAMETER_CATEGORICAL)
-            wire_take_boolean(&o, "ordered", &p->ordered);
+        wire_fill_list_of_values(&o, p);
         break;
     case WIRE_PARAMETER_BOOLEAN:
         break;
@@ -395,11 +337,7 @@ void wire_space_clear(wire_study *study)
         wire_parameter *p = &study->parameters[i];
         free(p->name);
         free(p->unit);
-        free(p->numbers);
-        free(p->order);
-        for (size_t j = 0; p->words && j < p->n_values; j++)
-            free(p->words[j]);
-        free(p->words);
+        wire_values_clear(p);
         free(p->parent_values);
     }
     free(study->parameters);

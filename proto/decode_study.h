@@ -8,6 +8,9 @@
 void wire_fill_metrics(wire_object *definition, wire_study *study);
 void wire_fill_domain(wire_object *definition, wire_study *study);
 void wire_fill_space(wire_object *domain, wire_study *study);
+/* The values of a discrete or categorical parameter, and the properties of words. */
+void wire_fill_list_of_values(wire_object *parameter, wire_parameter *p);
+void wire_values_clear(wire_parameter *p);
 /* The constraints of a space whose parameters are valid. */
 void wire_fill_constraints(wire_decoder *d, const wire_place *at, const json_t *json, wire_study *study);
 /* names: what the algorithm may be called, then NULL. */

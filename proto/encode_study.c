@@ -50,6 +50,30 @@ static void encode_bound(wire_writer *w, const char *name, const wire_parameter 
         wire_integer_value(w, (int64_t)bound);
 }
 
+/* The properties of words. */
+static void encode_properties(wire_writer *w, const wire_parameter *p)
+{
+    if (!p->features)
+        return;
+    wire_key(w, "features");
+    wire_array_begin(w);
+    for (size_t i = 0; i < p->n_values; i++) {
+        wire_array_begin(w);
+        for (size_t j = 0; j < p->n_features; j++)
+            wire_real(w, p->features[i * p->n_features + j]);
+        wire_array_end(w);
+    }
+    wire_array_end(w);
+    if (p->feature_names) {
+        wire_key(w, "feature_names");
+        wire_array_begin(w);
+        for (size_t j = 0; j < p->n_features; j++)
+            wire_string(w, p->feature_names[j]);
+        wire_array_end(w);
+    }
+    wire_optional_string(w, "scaling", p->scaling);
+}
+
 static void encode_parameter(wire_writer *w, const wire_study *study, const wire_parameter *p)
 {
     static const char *const types[] = {
@@ -84,6 +108,7 @@ static void encode_parameter(wire_writer *w, const wire_study *study, const wire
         wire_key(w, "ordered");
         wire_boolean(w, true);
     }
+    encode_properties(w, p);
     wire_optional_string(w, "unit", p->unit);
     if (p->context)
         wire_string_member(w, "role", "context");

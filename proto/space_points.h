@@ -30,14 +30,18 @@ typedef struct wire_parameter {
     bool log;        /* double, integer; requires min > 0 */
     double step;     /* double, integer: the values are min + k step; 0: all (whole) numbers */
     bool has_precision;
-    int precision;   /* double: decimal places of chosen values; on a log scale, their significant digits */
-    bool ordered;    /* categorical: the words are in an order */
-    char *unit;      /* shown, and used by nothing; NULL */
-    bool context;    /* its value is brought by who asks, and never chosen */
-    double *numbers; /* discrete: n_values, in the order given */
-    char **words;    /* categorical: n_values */
-    uint32_t *order; /* indices of the values, ascending by value */
-    bool whole;      /* discrete: all values are integers, and are written as such */
+    int precision;    /* double: decimal places of chosen values; on a log scale, their significant digits */
+    bool ordered;     /* categorical: the words are in an order */
+    double *features; /* categorical: the properties of the words, n_values x n_features; NULL: none */
+    size_t n_features;
+    char **feature_names; /* n_features; NULL: not given */
+    char *scaling;        /* of the properties: "standardize", "unit" or "none"; NULL: not given */
+    char *unit;           /* shown, and used by nothing; NULL */
+    bool context;         /* its value is brought by who asks, and never chosen */
+    double *numbers;      /* discrete: n_values, in the order given */
+    char **words;         /* categorical: n_values */
+    uint32_t *order;      /* indices of the values, ascending by value */
+    bool whole;           /* discrete: all values are integers, and are written as such */
     size_t n_values;
     bool has_default;
     double default_value; /* coded */

@@ -41,6 +41,9 @@ static void complete_domain(wire_study *request, completion *found)
 {
     if (request->domain_type == WIRE_DOMAIN_CANDIDATES)
         default_text(&request->scaling, "standardize", found);
+    for (size_t i = 0; i < request->n_parameters; i++)
+        if (request->parameters[i].features)
+            default_text(&request->parameters[i].scaling, "standardize", found);
     if (request->domain_type == WIRE_DOMAIN_PRECOMPUTED && request->size.value > PRECOMPUTED_MAXIMUM)
         wire_errors_add(found->errors, "/domain/size", "must be at most %d", PRECOMPUTED_MAXIMUM);
 }
@@ -227,9 +230,7 @@ static bandit_status space_options(study_config *config, size_t *dimension, band
 
 bandit_scaling study_scaling(const wire_study *definition)
 {
-    return is_word(definition->scaling, "unit")   ? BANDIT_SCALING_UNIT
-           : is_word(definition->scaling, "none") ? BANDIT_SCALING_NONE
-                                                  : BANDIT_SCALING_STANDARDIZE;
+    return scaling_of_word(definition->scaling);
 }
 
 /* The rules compare what a model expects. */
@@ -267,6 +268,10 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
         status = WIRE_INVALID;
         goto failed;
     }
+    status = space_check_properties(definition, errors);
+    if (status != WIRE_OK)
+        goto failed;
+    status = WIRE_NO_MEMORY;
     size_t dimension = config->precomputed ? 0 : (size_t)definition->dimension.value;
     if ((definition->domain_type == WIRE_DOMAIN_SPACE &&
          space_options(config, &dimension, &error) != BANDIT_OK) ||

@@ -1,6 +1,7 @@
 #include "server/data/study_space.h"
 
 #include "bandit/lattice.h"
+#include "server/data/feature_ranges.h"
 #include "server/data/space_rules.h"
 
 #include <assert.h>
@@ -64,6 +65,9 @@ bandit_parameter *space_parameters_new(const wire_study *definition)
                                            .digits = from->precision,
                                            .numbers = from->ordered ? ranks : from->numbers,
                                            .n_values = from->n_values,
+                                           .features = from->features,
+                                           .n_features = from->n_features,
+                                           .scaling = scaling_of_word(from->scaling),
                                            .has_default = from->has_default,
                                            .default_value = from->default_value,
                                            .context = from->context,
@@ -75,6 +79,35 @@ bandit_parameter *space_parameters_new(const wire_study *definition)
                                            .parent_max = from->parent_max};
     }
     return parameters;
+}
+
+bandit_scaling scaling_of_word(const char *word)
+{
+    if (word && strcmp(word, "unit") == 0)
+        return BANDIT_SCALING_UNIT;
+    return word && strcmp(word, "none") == 0 ? BANDIT_SCALING_NONE : BANDIT_SCALING_STANDARDIZE;
+}
+
+wire_status space_check_properties(const wire_study *definition, wire_errors *errors)
+{
+    wire_status status = WIRE_OK;
+    for (size_t i = 0; i < definition->n_parameters; i++) {
+        const wire_parameter *p = &definition->parameters[i];
+        feature_ranges ranges = {0};
+        bandit_error error = {0};
+        if (!p->features)
+            continue;
+        if (!feature_ranges_add(&ranges, p->n_values, p->n_features, p->features))
+            return WIRE_NO_MEMORY;
+        if (feature_ranges_check(&ranges, scaling_of_word(p->scaling), &error) != BANDIT_OK) {
+            char pointer[64];
+            snprintf(pointer, sizeof pointer, "/domain/parameters/%zu/features", i);
+            wire_errors_add(errors, pointer, "%s", error.message);
+            status = WIRE_INVALID;
+        }
+        feature_ranges_clear(&ranges);
+    }
+    return status;
 }
 
 static void list_all(const bandit_arms *arms, size_t size, size_t width, double *rows)

@@ -14,6 +14,12 @@ enum { SPACE_ENUMERATED_POINTS = 10000, SPACE_ENUMERATED_NUMBERS = 1000000 };
  * of the definition. NULL: out of memory. */
 bandit_parameter *space_parameters_new(const wire_study *definition);
 
+/* "unit" and "none"; any other word, or NULL, means "standardize". */
+bandit_scaling scaling_of_word(const char *word);
+
+/* Can the properties of words be scaled? WIRE_INVALID: *errors says which cannot. */
+wire_status space_check_properties(const wire_study *definition, wire_errors *errors);
+
 /* Does the asker bring the values of some parameters? Such a space is never enumerated. */
 bool space_has_context(const wire_study *definition);
 

@@ -270,7 +270,8 @@ static void test_decoders(void **state)
 
 static const char *const space =
     "{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space','parameters':["
-    "{'name':'a','type':'categorical','values':['x','y'],'default':'y'},"
+    "{'name':'a','type':'categorical','values':['x','y'],'default':'y','features':[[1,2],[3,4]],"
+    "'feature_names':['p','q'],'scaling':'unit'},"
     "{'name':'b','type':'discrete','values':[1,2],'active_when':{'parameter':'a','in':['x']}},"
     "{'name':'c','type':'double','min':0,'max':1,'step':0.1,'unit':'mm'}],"
     "'constraints':['if c > 0.5 then c <= min(b, 0.75, 1) and (not b = 2 or count(b, c) <= 1)']}}";

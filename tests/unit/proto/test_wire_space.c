@@ -99,6 +99,7 @@ static void test_refused(void **state)
 #define BOTH(first, second) SPACE("{'name':'a'," first "},{'name':'b'," second "}")
 #define ONE(members)        SPACE("{'name':'a'," members "}")
 #define AT                  "/domain/parameters/0"
+#define WORDS(members)      ONE("'type':'categorical','values':['x','y']," members)
 #define NUMBER              "'type':'double','min':0,'max':4"
 #define RULES(list)                                                                                          \
     "{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space','parameters':[{'name':'a'," NUMBER    \
@@ -194,6 +195,20 @@ static void test_refused(void **state)
          "applies only to a parameter of type \"double\""},
         {ONE("'type':'categorical','values':['x'],'ordered':1"), AT "/ordered", "must be true or false"},
         {ONE("'type':'discrete','values':[1],'ordered':true"), AT "/ordered", "unknown field"},
+        {WORDS("'features':[[1],[2],[3]]"), AT "/features", "has 3 rows for 2 values"},
+        {WORDS("'features':[[1,2],[3]]"), AT "/features/1", "has 1 numbers, but the rows before it have 2"},
+        {WORDS("'features':[[1],['2']]"), AT "/features/1/0", "must be a number"},
+        {WORDS("'features':[[],[1]]"), AT "/features/0", "must not be empty"},
+        {WORDS("'features':[[1],[2]],'ordered':true"), AT "/features", "does not apply to words in an order"},
+        {WORDS("'features':[[1],[2]],'scaling':'log'"), AT "/scaling",
+         "must be \"standardize\", \"unit\" or \"none\""},
+        {WORDS("'features':[[1],[2]],'feature_names':['a','b']"), AT "/feature_names",
+         "has 2 names for rows of 1 features"},
+        {WORDS("'features':[[1,2],[2,2]],'feature_names':['a','a']"), AT "/feature_names/1",
+         "is already in the list"},
+        {WORDS("'feature_names':['a']"), AT "/feature_names", "applies only together with features"},
+        {WORDS("'scaling':'unit'"), AT "/scaling", "applies only together with features"},
+        {ONE("'type':'discrete','values':[1],'features':[[1]]"), AT "/features", "unknown field"},
         {ONE("'type':'boolean','unit':''"), AT "/unit", "must not be empty"},
         {ONE("'type':'boolean','role':'context'"), "/domain/parameters",
          "must have a parameter that is not a context"},
@@ -218,6 +233,30 @@ static void test_refused(void **state)
          "/domain/parameters", "does not apply to a domain of type \"candidates\""},
     };
     check_refusals(attempt, cases, LENGTH(cases));
+}
+
+/* Words with properties come back as they were given. */
+static void test_properties(void **state)
+{
+    (void)state;
+    static const char *const text =
+        SPACE("{'name':'solvent','type':'categorical','values':['b','a'],'features':[[1.5,-2.0],[0.1,3e+20]],"
+              "'feature_names':['polarity','size'],'scaling':'unit','default':'a'},"
+              "{'name':'base','type':'categorical','values':['x'],'features':[[0.0]]}");
+    wire_study *s = decode(text);
+    const wire_parameter *p = s->parameters;
+    assert_true(p[0].n_features == 2 && p[0].features[1] == -2.0 && p[0].features[2] == 0.1);
+    assert_string_equal(p[0].feature_names[1], "size");
+    assert_true(p[1].n_features == 1 && !p[1].scaling && !p[1].feature_names);
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_definition(&w, s);
+    char *written, *expected = with_quotes(text);
+    size_t size;
+    assert_true(wire_writer_finish(&w, &written, &size));
+    assert_string_equal(written, expected);
+    free(written);
+    free(expected);
+    wire_study_free(s);
 }
 
 /* Members that say more of a parameter come back as they were given. */
@@ -531,11 +570,17 @@ static void test_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition),     cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_refused),        cmocka_unit_test(test_more_members),
-        cmocka_unit_test(test_cycle),          cmocka_unit_test(test_points),
-        cmocka_unit_test(test_points_refused), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_many_values),    cmocka_unit_test(test_repeated_values),
+        cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_properties),
+        cmocka_unit_test(test_more_members),
+        cmocka_unit_test(test_cycle),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_points_refused),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_many_values),
+        cmocka_unit_test(test_repeated_values),
         cmocka_unit_test(test_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

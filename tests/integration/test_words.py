@@ -1,0 +1,130 @@
+"""Words with properties: a categorical parameter whose values have features."""
+
+import math
+import random
+
+from server import Server
+from support import cases, refusal
+from test_database import expect_sound
+from test_open_spaces import ALGORITHMS
+from test_spaces import space
+
+RANDOM = random.Random(3)
+ROWS = [[round(RANDOM.gauss(0, 1), 4), round(RANDOM.gauss(20, 5), 3)] for _ in range(60)]
+SOLVENT = {
+    "name": "solvent",
+    "type": "categorical",
+    "values": [f"s{i}" for i in range(len(ROWS))],
+    "features": ROWS,
+    "feature_names": ["polarity", "size"],
+}
+HEAT = {"name": "heat", "type": "double", "min": 20, "max": 120}
+RINSE = {"name": "rinse", "type": "boolean"}
+WASH = {**SOLVENT, "name": "wash", "active_when": {"parameter": "rinse", "in": [True]}}
+
+
+def value(point):
+    polarity, size = ROWS[int(point["solvent"][1:])]
+    washed = 0.1 * ROWS[int(point["wash"][1:])][0] if "wash" in point else 0
+    return math.exp(-((polarity - 0.7) ** 2) - ((size - 24) / 8) ** 2 - ((point.get("heat", 90) - 80 - 10 * polarity) / 40) ** 2) + washed
+
+
+def drive(client, study, n, **fields):
+    points = []
+    for _ in range(n):
+        (trial,) = client.ask(study, **fields)["trials"]
+        client.tell(study, [{"trial": trial["id"], "value": value(trial["parameters"])}])
+        points.append(trial["parameters"])
+    return points
+
+
+def best_study(client, parameters, **fields):
+    """A study with everything by default, whose larger values are better."""
+    domain = {"type": "space", "parameters": parameters}
+    return client.create({"metric": {"name": "y", "goal": "maximize"}, "domain": domain, "seed": 1, **fields})
+
+
+@cases({name: name for name in ALGORITHMS.split()})
+def test_every_algorithm_across_a_restart(case):
+    definition = space([SOLVENT, HEAT, RINSE, WASH], None, seed=4)
+    definition["domain"]["constraints"] = ['if solvent = "s1" then heat <= 60', "heat <= 110"]
+    definition["algorithm"] = {"name": case}
+    with Server() as server:
+        client = server.client()
+        whole, halves = (client.create(definition)["id"] for _ in range(2))
+        expected = drive(client, whole, 9)
+        points = drive(client, halves, 5)
+        server.kill()
+        server.start()
+        client = server.client()
+        points += drive(client, halves, 4)
+        assert points == expected
+        assert all(point["heat"] <= 110 + 1e-6 and ("wash" in point) == point["rinse"] for point in points), points
+        (point,) = drive(client, halves, 1, fixed={"wash": "s7", "solvent": "s1"})
+        assert (point["wash"], point["solvent"], point["rinse"]) == ("s7", "s1", True) and point["heat"] <= 60 + 1e-6, point
+        expect_sound(server.db, [whole, halves])
+
+
+def test_similar_words_are_tried(server):
+    """The default finds one of the best of 60 words at its best heat; chance would need hundreds of trials."""
+    client = server.client()
+    study = best_study(client, [SOLVENT, HEAT])["id"]
+    top = max(value({"solvent": word, "heat": heat}) for word in SOLVENT["values"] for heat in range(20, 121))
+    assert max(map(value, drive(client, study, 30))) > 0.97 * top
+
+
+def test_an_enumerated_space(server):
+    client = server.client()
+    study = best_study(client, [SOLVENT, RINSE])
+    assert study["candidates"] == 120
+    points = drive(client, study["id"], 20)
+    assert max(map(value, points)) == max(value({"solvent": word}) for word in SOLVENT["values"])
+
+
+def test_definitions_come_back(server):
+    client = server.client()
+    study = best_study(client, [SOLVENT, HEAT])
+    shown = study["domain"]["parameters"][0]
+    assert shown == {**SOLVENT, "scaling": "standardize"}, shown
+    name = study["id"]
+    drive(client, name, 20)
+    importance = client.get(f"/v1/studies/{name}/importance").json["parameters"]
+    assert [entry["parameter"] for entry in importance] == ["solvent", "heat"]
+    effects = client.get(f"/v1/studies/{name}/effects?parameter=solvent").json
+    assert len(effects["effects" if "effects" in effects else "points"]) == len(ROWS), effects
+    point = {"solvent": "s3", "heat": 50}
+    assert client.post(f"/v1/studies/{name}/predict", {"parameters": [point]}).status == 200
+    assert client.post(f"/v1/studies/{name}/trials", {"parameters": point}).json["parameters"] == point
+    imported = client.post(f"/v1/studies/{name}/observations", {"observations": [{"parameters": point, "value": 1}]})
+    assert imported.json["accepted"] == 1, imported
+    exported = client.get(f"/v1/studies/{name}/export?format=ndjson").body
+    client.delete(f"/v1/studies/{name}")
+    made = client.post("/v1/studies", exported, content_type="application/x-ndjson")
+    assert made.status == 201 and client.study(name)["domain"] == study["domain"], made
+    fewer = {**SOLVENT, "values": SOLVENT["values"][:30], "features": ROWS[:30]}
+    later = best_study(client, [fewer, HEAT], history_from=name)
+    assert later["history"]["imported"] + later["history"]["left_out"] == 21, later["history"]
+
+
+def test_many_words_without_properties(server):
+    client = server.client()
+    parameter = {"name": "word", "type": "categorical", "values": [f"w{i}" for i in range(10000)]}
+    study = best_study(client, [parameter, HEAT])["id"]
+    for _ in range(6):
+        (trial,) = client.ask(study)["trials"]
+        client.tell(study, [{"trial": trial["id"], "value": trial["parameters"]["heat"]}])
+    (trial,) = client.ask(study)["trials"]
+    assert trial["parameters"]["word"] in parameter["values"]
+    assert len(client.get(f"/v1/studies/{study}/model").json["lengthscales"]) < 200
+
+
+def test_refused(server):
+    client = server.client()
+    wrong = {
+        "/domain/parameters/0/features": [{**SOLVENT, "features": ROWS[1:]}, {**SOLVENT, "features": [[1e308, 0], [-1e308, 1], *ROWS[2:]]}],
+        "/domain/parameters/0/features/2": [{**SOLVENT, "features": [*ROWS[:2], [1], *ROWS[3:]]}],
+        "/domain/parameters/0/feature_names": [{**SOLVENT, "feature_names": ["polarity"]}],
+    }
+    for pointer, parameters in wrong.items():
+        for parameter in parameters:
+            refusal(client.post("/v1/studies", space([parameter, HEAT])), 422, pointer)
