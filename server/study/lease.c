@@ -20,15 +20,14 @@ void lease_begin(trial *t, int64_t now, double seconds)
 
 void lease_resume(study *s, trial *t, int64_t latest)
 {
-    int64_t now = clock_now(), boot = clock_boot_ms();
-    int64_t started_at = s->app->started_at ? now - (boot - s->app->started_at) : 0;
-    if (t->lease_expires_at <= started_at)
-        t->lease_expires_at = started_at + RESTART_GRACE_MS;
-    if (latest > now) { /* the clock was set back while the server was down */
-        now = latest;
+    int64_t now = clock_now(), boot = clock_boot_ms(), started = s->app->started_at;
+    if (latest > now) /* the clock was set back while the server was down */
         s->clock_jumps = -1;
+    t->lease_end = boot + (t->lease_expires_at - (latest > now ? latest : now));
+    if (started && t->lease_end <= started) {
+        t->lease_end = started + RESTART_GRACE_MS;
+        t->lease_expires_at = now + (t->lease_end - boot);
     }
-    t->lease_end = boot + (t->lease_expires_at - now);
 }
 
 static void restate(study *s, trial *t, int64_t now, int64_t end)

@@ -128,6 +128,28 @@ def test_a_clock_that_is_set_while_the_server_is_stopped(case):
             server.start()
 
 
+def test_a_clock_that_is_set_twice_between_starts():
+    """The lease was stored by a clock that was far back, and the study's last event by one that was ahead."""
+    with tempfile.TemporaryDirectory(prefix="banditd-test-") as folder:
+        clock = Clock(folder)
+        with Server("--threads", "2", environment=clock.environment) as server:
+            client = server.client()
+            _, dead = study_with_workers(client)
+            clock.set_by(-YEAR)
+            eventually(lambda: shown_end(client, dead["id"]) == clock.now + LEASE, "leases are shown by the new clock")
+            for jump in (YEAR + 20 * HOUR, -20 * HOUR):
+                server.stop()
+                clock.set_by(jump)
+                server.start()
+                client = server.client()
+                assert client.request("PATCH", "/v1/studies/study", {"display_name": str(jump)}).status == 200
+            clock.pass_ms(29_000)
+            work(client, "study", 3, count=1)
+            assert trial(client, dead["id"])["state"] == "pending"
+            clock.pass_ms(2_000)
+            expired(client, dead["id"])
+
+
 @cases({"far ahead": 1 << 62, "the year 9999": 253402300799999, "1960": -315619200000, "far back": -(1 << 62)})
 def test_absurd_clocks_write_what_can_be_read(case):
     with tempfile.TemporaryDirectory(prefix="banditd-test-") as folder:
