@@ -366,8 +366,11 @@ bandit_status bandit_space_engine_replay_picks(bandit_engine *engine, const band
     (void)executor;
     bandit_space_engine *e = self(engine);
     bandit_space_batch *b = &e->batches[e->in_force];
-    bandit_status status = make_room(e, b, n_picks, err);
-    for (size_t i = 0; status == BANDIT_OK && i < n_picks && !bandit_pause(); i++) {
+    bandit_status status = BANDIT_OK;
+    for (size_t i = 0; i < n_picks && !bandit_pause(); i++) {
+        status = make_room(e, b, 1, err); /* as `select` does: the surface's rounding follows from its room */
+        if (status != BANDIT_OK)
+            break;
         take_out(e, b, picks[i].arm);
         b->n_picks++;
     }

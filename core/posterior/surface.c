@@ -76,34 +76,41 @@ static bandit_status factor_members(bandit_surface *s, bandit_error *err)
     return BANDIT_OK;
 }
 
-/* Grows the arrays to `room` points in total; the first `used` rows of R are kept. */
-static bool reserve_rows(bandit_surface *s, size_t room, size_t used)
+/* Lays the vectors out for `room` points. */
+static void lay_out(bandit_surface *s, size_t room)
+{
+    s->room = room;
+    s->slope = s->k + room;
+    s->y = s->k + 2 * room;
+    s->q = s->k + 3 * room;
+    s->u = s->k + 4 * room;
+}
+
+/* Makes room for exactly this many points; the first `used` rows of R are kept. R's rows have `room` entries, and some
+ * kernels of BLAS round differently where rows begin elsewhere in memory. So `room` follows from the batch and its picks
+ * alone, and not from what earlier batches needed: a restored engine must choose the same points. */
+static bool set_room(bandit_surface *s, size_t room, size_t used)
 {
     size_t d = s->posterior->covariance->dimension;
-    if (room <= s->room)
-        return true;
-    double *R = bandit_alloc_zeroed(room, room * sizeof *R);
-    double *vectors = bandit_alloc(4 * room + d, sizeof *vectors);
-    if (!R || !vectors ||
+    bool keeps_R = used == 0 && room * room <= s->capacity_R;
+    double *R = keeps_R ? s->R : bandit_alloc_zeroed(room, room * sizeof *R);
+    /* the vectors last: once they have moved, their places must change */
+    if (!R ||
         !bandit_reserve_keep((void **)&s->points.features, &s->points.capacity_features, used * d, room * d,
-                             sizeof(double))) {
-        free(R);
-        free(vectors);
+                             sizeof(double)) ||
+        !bandit_reserve((void **)&s->k, &s->capacity_vectors, 4 * room + d, sizeof *s->k)) {
+        if (!keeps_R)
+            free(R);
         return false;
     }
     for (size_t i = 0; i < used; i++)
         memcpy(R + i * room, s->R + i * s->room, (i + 1) * sizeof *R);
-    free(s->R);
-    free(s->k);
+    if (!keeps_R) {
+        free(s->R);
+        s->capacity_R = room * room;
+    }
     s->R = R;
-    s->room = room;
-    s->capacity_R = room * room;
-    s->capacity_vectors = 4 * room + d;
-    s->k = vectors;
-    s->slope = vectors + room;
-    s->y = vectors + 2 * room;
-    s->q = vectors + 3 * room;
-    s->u = vectors + 4 * room;
+    lay_out(s, room);
     return true;
 }
 
@@ -111,16 +118,15 @@ bandit_status bandit_surface_start(bandit_surface *s, const bandit_posterior *po
                                    bandit_error *err)
 {
     const bandit_covariance *covariance = posterior->covariance;
-    size_t m = posterior->m, d = covariance->dimension;
+    size_t m = posterior->m, d = covariance->dimension, all = m + room + 1;
     size_t scratch = bandit_covariance_scratch(covariance) + 2 * BLOCK;
     assert(covariance->profile != BANDIT_PROFILE_MATRIX);
     s->posterior = posterior;
     s->m = s->n = s->points.n = 0;
-    if (!reserve_rows(s, m + room + 1, 0) ||
-        !bandit_reserve((void **)&s->weights, &s->capacity_weights, m, sizeof(double)) ||
+    if (!bandit_reserve((void **)&s->weights, &s->capacity_weights, m, sizeof(double)) ||
         !bandit_reserve((void **)&s->work, &s->capacity_work, 3 * m * m, sizeof(double)) ||
-        !bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + s->room * BLOCK,
-                        sizeof(double)))
+        !bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + all * BLOCK, sizeof(double)) ||
+        !set_room(s, all, 0))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a dictionary of %zu", m);
     s->m = s->n = s->points.n = m;
     if (m == 0)
@@ -135,9 +141,9 @@ bandit_status bandit_surface_reserve(bandit_surface *s, size_t more, bandit_erro
         return BANDIT_OK;
     size_t room = s->n + more + s->n / 4 + 16;
     size_t scratch = bandit_covariance_scratch(s->posterior->covariance) + 2 * BLOCK;
-    /* reserve_rows must come last: it raises s->room, which says that the memory is there. */
+    /* set_room must come last: it raises s->room, which says that the memory is there. */
     if (!bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + room * BLOCK, sizeof(double)) ||
-        !reserve_rows(s, room, s->n))
+        !set_room(s, room, s->n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points in flight", more);
     return BANDIT_OK;
 }

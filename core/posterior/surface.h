@@ -23,7 +23,7 @@ typedef struct bandit_surface {
     const bandit_posterior *posterior; /* borrowed */
     size_t m;                          /* members of the dictionary */
     size_t n;                          /* members and points in flight */
-    size_t room;                       /* capacity of the arrays below, in points */
+    size_t room;                       /* points that the arrays below have room for */
     bandit_points points;              /* n: coordinates times the kernel's factors; no arms */
     double *R;                         /* lower triangle, row-major, with rows of `room` entries */
     double *weights;                   /* m */

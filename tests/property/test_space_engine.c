@@ -95,7 +95,7 @@ static void restored_study(bandit_algorithm algorithm, uint64_t seed, bool learn
             if (space.parameters[i].parent != BANDIT_NO_PARENT || random_space_below(&space, 2))
                 fixed[i] = NAN;
         }
-        limits.max_picks = 3;
+        limits.max_picks = round == 1 ? 20 : 3; /* more than a surface has room for at first */
         limits.beyond_bound = round % 2 == 1;
         limits.withheld = &withheld;
         limits.n_withheld = bandit_arms_count(arms) > 2 ? 1 : 0;
