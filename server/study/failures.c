@@ -154,6 +154,14 @@ bool study_failed(const study *s, uint32_t **out, size_t *n)
 
 /* ---- recounting from the store ---------------------------------------------------------------------------- */
 
+/* A result as it was before an amendment that does not count yet. */
+typedef struct amended_outcome {
+    int64_t trial_id, observation; /* one of the two */
+    int64_t seq;
+    trial_state state;
+    bool has_value;
+} amended_outcome;
+
 typedef struct outcome {
     int64_t batch; /* the batch that included it */
     int64_t trial;
@@ -163,11 +171,50 @@ typedef struct outcome {
 } outcome;
 
 typedef struct outcomes {
+    study *s;
     int64_t *through; /* one position per batch: through_seq */
     size_t n_batches;
     outcome *list;
     size_t n, most;
+    amended_outcome *amended;
+    size_t n_amended, amended_capacity;
+    bool no_memory;
 } outcomes;
+
+static void take_amendment(void *arg, const store_amendment *row)
+{
+    outcomes *o = arg;
+    if (!wire_grow(&o->amended, &o->amended_capacity, o->n_amended + 1, 16, sizeof *o->amended)) {
+        o->no_memory = true;
+        return;
+    }
+    o->amended[o->n_amended++] = (amended_outcome){.trial_id = row->trial,
+                                                   .observation = row->observation,
+                                                   .seq = row->seq,
+                                                   .state = row->was,
+                                                   .has_value = row->had_value};
+}
+
+static int compare_amended(const void *a, const void *b)
+{
+    const amended_outcome *x = a, *y = b;
+    if (x->trial_id != y->trial_id)
+        return (x->trial_id > y->trial_id) - (x->trial_id < y->trial_id);
+    if (x->observation != y->observation)
+        return (x->observation > y->observation) - (x->observation < y->observation);
+    return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+/* The result as it was before the first of its amendments in the sorted list; NULL: none is of it. */
+static const amended_outcome *find_amended(const outcomes *o, int64_t trial_id, int64_t observation)
+{
+    const amended_outcome key = {.trial_id = trial_id, .observation = observation, .seq = -1};
+    size_t at;
+    WIRE_LOWER_BOUND(at, o->n_amended, i, compare_amended(&o->amended[i], &key) < 0);
+    bool found =
+        at < o->n_amended && o->amended[at].trial_id == trial_id && o->amended[at].observation == observation;
+    return found ? &o->amended[at] : NULL;
+}
 
 static void take_batch(void *arg, const store_batch *row)
 {
@@ -179,14 +226,15 @@ static void take_outcome(void *arg, const store_trial *row)
 {
     outcomes *o = arg;
     size_t batch;
+    const amended_outcome *before = find_amended(o, row->trial, 0);
     if (o->n == o->most)
         return;
     WIRE_LOWER_BOUND(batch, o->n_batches, i, o->through[i] < row->told_seq);
     o->list[o->n++] = (outcome){.batch = (int64_t)batch,
                                 .trial = row->trial,
                                 .candidate = (uint32_t)row->candidate,
-                                .state = row->state,
-                                .has_value = row->has_value};
+                                .state = before ? before->state : row->state,
+                                .has_value = before ? before->has_value : row->has_value};
 }
 
 static int compare_outcomes(const void *a, const void *b)
@@ -199,39 +247,45 @@ static int compare_outcomes(const void *a, const void *b)
 
 static void count_imported(void *arg, const store_imported *row)
 {
-    study *s = arg;
-    if (row->has_value && !study_count_outcome(s, row->candidate, TRIAL_COMPLETED, true))
-        commit_fail(s->commit, STORE_NO_MEMORY);
+    outcomes *o = arg;
+    const amended_outcome *before = find_amended(o, 0, row->observation);
+    bool has_value = before ? before->has_value : row->has_value;
+    if (has_value && !study_count_outcome(o->s, row->candidate, TRIAL_COMPLETED, true))
+        o->no_memory = true;
 }
 
-/* Counts the trials that earlier batches included, in the order in which they were counted then: by batch,
- * and within a batch by number. */
-store_status study_recount_failures(study *s)
+/* Reads the results that batches have included, and counts them in the order in which they were counted then: by
+ * batch, and within a batch by number. */
+static store_status count_stored(study *s, outcomes *o)
 {
-    store_trial_filter closed = {
-        .told = true, .told_through = s->through_seq, .failed_arms = !study_pulls_once(s)};
+    store *from = s->app->store;
     store_error error = {0};
-    outcomes o = {0};
-    o.through = malloc(((size_t)s->batches + 1) * sizeof *o.through);
-    o.list = malloc(((size_t)s->trials + 1) * sizeof *o.list);
-    o.most = (size_t)s->trials;
-    store_status status = o.through && o.list ? STORE_OK : STORE_NO_MEMORY;
-    uint16_t *before = s->failures;
-    size_t n_before = s->failures_capacity;
-    s->failures = NULL;
-    s->failures_capacity = 0;
+    store_trial_filter closed = {.told = true,
+                                 .told_through = s->through_seq,
+                                 .failed_arms = !study_pulls_once(s) && o->n_amended == 0};
+    store_status status = store_read_batches(from, s->number, -1, (size_t)s->batches, take_batch, o, &error);
     if (status == STORE_OK)
-        status = store_read_batches(s->app->store, s->number, -1, (size_t)s->batches, take_batch, &o, &error);
-    if (status == STORE_OK)
-        status = store_read_trials(s->app->store, s->number, &closed, SIZE_MAX, take_outcome, &o, &error);
-    if (status == STORE_OK)
-        qsort(o.list, o.n, sizeof *o.list, compare_outcomes);
-    for (size_t i = 0; status == STORE_OK && i < o.n; i++)
-        if (!study_count_outcome(s, o.list[i].candidate, o.list[i].state, o.list[i].has_value))
+        status = store_read_trials(from, s->number, &closed, SIZE_MAX, take_outcome, o, &error);
+    if (status == STORE_OK && o->n > 0)
+        qsort(o->list, o->n, sizeof *o->list, compare_outcomes);
+    for (size_t i = 0; status == STORE_OK && i < o->n; i++)
+        if (!study_count_outcome(s, o->list[i].candidate, o->list[i].state, o->list[i].has_value))
             status = STORE_NO_MEMORY;
     if (status == STORE_OK && study_pulls_once(s))
-        status =
-            store_read_observations(s->app->store, s->number, 0, s->through_seq, count_imported, s, &error);
+        status = store_read_observations(from, s->number, 0, s->through_seq, count_imported, o, &error);
+    return status == STORE_OK && o->no_memory ? STORE_NO_MEMORY : status;
+}
+
+static store_status recount(study *s, outcomes *o)
+{
+    uint16_t *before = s->failures;
+    size_t n_before = s->failures_capacity;
+    o->through = malloc(((size_t)s->batches + 1) * sizeof *o->through);
+    o->list = malloc(((size_t)s->trials + 1) * sizeof *o->list);
+    o->most = (size_t)s->trials;
+    s->failures = NULL;
+    s->failures_capacity = 0;
+    store_status status = o->through && o->list ? count_stored(s, o) : STORE_NO_MEMORY;
     for (size_t i = 0; status == STORE_OK && i < n_before; i++)
         if (before[i] & ARM_RETIRED && !study_mark_retired(s, (uint32_t)i))
             status = STORE_NO_MEMORY;
@@ -242,7 +296,29 @@ store_status study_recount_failures(study *s)
         before = NULL;
     }
     free(before);
-    free(o.through);
-    free(o.list);
+    free(o->through);
+    free(o->list);
+    return status;
+}
+
+store_status study_recount_failures(study *s)
+{
+    outcomes o = {.s = s};
+    return recount(s, &o);
+}
+
+store_status study_load_failures(study *s, bool any)
+{
+    outcomes o = {.s = s};
+    store_error error = {0};
+    store_status status =
+        store_read_amendments(s->app->store, s->number, 0, s->through_seq, take_amendment, &o, &error);
+    if (status == STORE_OK && o.no_memory)
+        status = STORE_NO_MEMORY;
+    if (o.n_amended > 0)
+        qsort(o.amended, o.n_amended, sizeof *o.amended, compare_amended);
+    if (status == STORE_OK && (any || o.n_amended > 0 || study_pulls_once(s)))
+        status = recount(s, &o);
+    free(o.amended);
     return status;
 }

@@ -42,7 +42,12 @@ bool study_withheld(const study *s, pick_repeats repeats, uint32_t **out, size_t
  * open space all algorithms do, on finite sets log_ei. The caller frees *out. False: out of memory. */
 bool study_failed(const study *s, uint32_t **out, size_t *n);
 
-/* Recomputes all records from the store, which must have everything that was recorded. */
+/* Recomputes all records from the store, which must have everything that was recorded, as the next batch is to know
+ * them: with all amendments. */
 store_status study_recount_failures(study *s);
+
+/* The same as the last batch knew them, for its further picks: without the amendments since. any: a trial has failed or
+ * was infeasible. */
+store_status study_load_failures(study *s, bool any);
 
 #endif

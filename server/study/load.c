@@ -271,8 +271,8 @@ store_status study_load(study *s, store_error *err)
     if (status == STORE_OK)
         status = store_read_observations(s->app->store, s->number, s->through_seq, INT64_MAX,
                                          take_observation, &l, err);
-    if (status == STORE_OK && (l.failures || study_pulls_once(s)))
-        status = study_recount_failures(s);
+    if (status == STORE_OK)
+        status = study_load_failures(s, l.failures);
     if (status == STORE_OK)
         status = store_read_batches(s->app->store, s->number, s->batches - 2, 1, take_last_batch, &l, err);
     if (status == STORE_OK)

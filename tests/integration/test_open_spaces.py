@@ -97,6 +97,33 @@ def test_few_are_planned_before_they_are_asked_for():
         expect_sound(server.db, [whole, halves])
 
 
+def test_further_picks_of_a_batch_do_not_know_later_amendments():
+    """A failure that is amended still counts for them, also after a restart: the next batch takes the amendment in."""
+    axes = [{"name": name, "type": "double", "min": 0, "max": 1} for name in "xyz"]
+    with Server("--threads", "2") as server:
+        client = server.client()
+        study = client.create(space(axes, {"standardize_rewards": False}))["id"]
+        for _ in range(3):
+            given = client.ask(study, count=8, worker="w")["trials"]
+            results = [{"trial": trial["id"], **({"state": "failed"} if trial["parameters"]["x"] < 0.5 else {"value": 1.0})} for trial in given]
+            client.tell(study, results)
+        held = client.ask(study, count=2, worker="v")["trials"]
+        batch = client.study(study)["batch"]
+        failed = client.items(f"/v1/studies/{study}/trials?state=failed")
+        assert failed
+        for trial in failed:
+            answer = client.request("POST", f"/v1/studies/{study}/trials/{trial['id']}/amend", {"value": 0.1})
+            assert answer.status == 200, answer
+        client.tell(study, [{"trial": held[0]["id"], "state": "released"}])  # what is queued is handed out before a new batch
+        for worker, x in (("a", 0.1), ("b", 0.2)):
+            client.ask(study, count=1, worker=worker, fixed={"x": x})
+            server.kill()
+            server.start()
+            client = server.client()
+        assert client.study(study)["batch"] == batch
+        expect_sound(server.db, [study])
+
+
 def test_keeps_out_of_where_trials_fail():
     axes = [{"name": name, "type": "double", "min": 0, "max": 1} for name in "xy"]
     definition = {"metric": {"name": "loss", "goal": "minimize"}, "domain": {"type": "space", "parameters": axes}, "seed": 8}
