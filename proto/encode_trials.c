@@ -116,6 +116,14 @@ static void encode_amended(wire_writer *w, const wire_amended *amended)
         wire_array_end(w);                                                                                   \
     } while (0)
 
+void wire_encode_curve(wire_writer *w, int64_t trial, const wire_step *steps, size_t n)
+{
+    wire_object_begin(w);
+    wire_integer_member(w, "trial", trial);
+    ENCODE_LIST(w, "measurements", steps, n, encode_step);
+    wire_object_end(w);
+}
+
 void wire_encode_trial_history(wire_writer *w, const wire_trial *trial, const wire_history *history)
 {
     wire_object_begin(w);

@@ -1,5 +1,7 @@
 #include "proto/integer.h"
 
+#include <string.h>
+
 bool wire_decode_integer(const char *text, size_t n, int64_t minimum, int64_t maximum, int64_t *out)
 {
     int64_t value = 0;
@@ -13,5 +15,21 @@ bool wire_decode_integer(const char *text, size_t n, int64_t minimum, int64_t ma
     if (value < minimum || value > maximum)
         return false;
     *out = value;
+    return true;
+}
+
+bool wire_decode_range(const char *text, size_t n, int64_t minimum, int64_t maximum, int64_t *first,
+                       int64_t *last)
+{
+    const char *dash = n > 0 ? memchr(text, '-', n) : NULL;
+    size_t length = dash ? (size_t)(dash - text) : n;
+    int64_t from, to;
+    if (!wire_decode_integer(text, length, minimum, maximum, &from))
+        return false;
+    to = from;
+    if (dash && !wire_decode_integer(dash + 1, n - length - 1, from, maximum, &to))
+        return false;
+    *first = from;
+    *last = to;
     return true;
 }

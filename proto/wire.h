@@ -374,6 +374,9 @@ typedef struct wire_step {
     int64_t time;
 } wire_step;
 
+/* {"trial", "measurements": [...]} */
+void wire_encode_curve(wire_writer *w, int64_t trial, const wire_step *steps, size_t n);
+
 /* A trial with "attempts", "measurements", "late_results" and "amendments"; the last three are left out if
  * they are empty. */
 typedef struct wire_history {

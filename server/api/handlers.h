@@ -68,6 +68,7 @@ void handle_ask(http_request *request);
 void handle_tell(http_request *request);
 void handle_heartbeat(http_request *request);
 void handle_measurement(http_request *request);
+void handle_measurement_list(http_request *request);
 void handle_trial_amend(http_request *request);
 void handle_trial_propose(http_request *request);
 

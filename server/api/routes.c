@@ -73,6 +73,8 @@ const route api_routes[] = {
      handle_trial_amend, NULL},
     {"/v1/studies/{study}/trials/{number}/measurements", HTTP_POST, AUTH_WORKER, ROUTE_POOL,
      ROUTE_BODY_REQUIRED, 0, handle_measurement, NULL},
+    {"/v1/studies/{study}/measurements", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,
+     PAGED | 1u << HTTP_QUERY_TRIALS | 1u << HTTP_QUERY_POINTS, handle_measurement_list, NULL},
     {"/v1/studies/{study}/trials/{number}/heartbeat", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_OPTIONAL,
      0, handle_heartbeat, NULL},
     {"/v1/studies/{study}/best", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 0, handle_best, NULL},

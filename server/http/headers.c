@@ -73,7 +73,7 @@ static const struct {
     {"metric", HTTP_QUERY_METRIC}, {"parameter", HTTP_QUERY_PARAMETER},
     {"with", HTTP_QUERY_WITH},     {"retired", HTTP_QUERY_RETIRED},
     {"pulls", HTTP_QUERY_PULLS},   {"ignore", HTTP_QUERY_IGNORE},
-    {"id", HTTP_QUERY_ID},
+    {"id", HTTP_QUERY_ID},         {"trials", HTTP_QUERY_TRIALS},
 };
 
 typedef struct query_reading {

@@ -1,4 +1,4 @@
-/* Whole numbers of queries, paths and headers, compared with strtoll. */
+/* Whole numbers and ranges of queries, paths and headers, compared with strtoll. */
 #include "proto/integer.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -18,6 +18,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t bounded = -7;
     HOLDS(wire_decode_integer(text, size, 1, 1000, &bounded) == (read && value >= 1 && value <= 1000));
     HOLDS(bounded == -7 || bounded == value);
+    int64_t first = -7, last = -7;
+    char *dash = strchr(text, '-');
+    size_t length = dash ? (size_t)(dash - text) : size;
+    int64_t from = 0, to = 0;
+    bool both = wire_decode_integer(text, length, 1, 1000, &from) &&
+                (!dash || wire_decode_integer(dash + 1, size - length - 1, 1, 1000, &to));
+    bool ordered = both && (!dash || from <= to);
+    HOLDS(wire_decode_range(text, size, 1, 1000, &first, &last) == ordered);
+    HOLDS(first == (ordered ? from : -7) && last == (ordered ? (dash ? to : from) : -7));
     free(text);
     return 0;
 }

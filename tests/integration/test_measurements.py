@@ -156,6 +156,52 @@ def test_measurements_are_shown(server):
     assert (view["trials_stopped"], view["observations"]) == (1, 0), view
 
 
+def test_curves_of_many_trials(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    path = f"/v1/studies/{study}/measurements"
+    assert client.get(path).json == {"items": []}
+    measured = {}
+    for turn in range(12):
+        (trial,) = client.ask(study, worker=f"w{turn}")["trials"]
+        for step in range(turn % 4 * 3):
+            measure(client, study, trial["id"], step, 0.1 * step + turn, attempt=1)
+        if turn % 4:
+            measured[trial["id"]] = [(step, 0.1 * step + turn) for step in range(turn % 4 * 3)]
+        client.tell(study, [{"trial": trial["id"], "value": turn}])
+
+    def curves(query="", limit=100):
+        return {item["trial"]: [(m["step"], m["value"]) for m in item["measurements"]] for item in client.items(path + query, limit=limit)}
+
+    assert curves() == measured and 5 < len(measured) < 12
+    assert curves(limit=2) == measured
+    one = next(iter(client.items(path)))
+    assert one["measurements"] == client.read(study, f"trials/{one['trial']}")["measurements"]
+    assert curves("?trials=3-8") == {n: curve for n, curve in measured.items() if 3 <= n <= 8}
+    assert curves("?trials=4-9000", limit=1) == {n: curve for n, curve in measured.items() if n >= 4}
+    last = max(measured)
+    assert curves(f"?trials={last}") == {last: measured[last]}
+    assert curves("?points=2") == {n: [curve[0], curve[-1]] for n, curve in measured.items()}
+    assert curves("?points=4") == {n: [curve[i * (len(curve) - 1) // 3] for i in range(4)] if len(curve) > 4 else curve for n, curve in measured.items()}
+    for query in ("trials=", "trials=0", "trials=5-2", "trials=1-", "trials=-3", "trials=a", "points=1", "page_token=x", "step=3"):
+        refusal(client.get(f"{path}?{query}"), 422)
+    refusal(client.get("/v1/studies/nothing-here/measurements"), 404)
+
+
+def test_a_page_of_curves_ends_after_many_trials(server):
+    """A page looks at 5000 trials; those without measurements are no items."""
+    client = server.client()
+    points = [[float(i)] for i in range(6000)]
+    study = client.create({"metric": {"name": "v", "goal": "maximize"}, "domain": {"type": "candidates", "points": points}, "algorithm": {"name": "uniform"}})["id"]
+    for _ in range(6):
+        trials = client.ask(study, 1000, worker="w", fresh=True)["trials"]
+    last = trials[-1]["id"]
+    measure(client, study, last, 1, 0.5)
+    page = client.get(f"/v1/studies/{study}/measurements").json
+    assert page["items"] == [] and page["next_page_token"] == "5000"
+    assert [item["trial"] for item in client.items(f"/v1/studies/{study}/measurements")] == [last]
+
+
 def test_a_stopped_trial_with_a_value_is_a_result(server):
     client = server.client()
     study = client.create(definition())["id"]

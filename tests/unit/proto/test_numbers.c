@@ -1,5 +1,7 @@
 /* Numbers as uploads and bodies have them: read to the bit, and what is none. */
+#include "proto/integer.h"
 #include "proto/number.h"
+#include "proto/wire.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,11 +101,35 @@ static void what_is_no_number_is_told(void **state)
     }
 }
 
+/* "7" and "3-7". */
+static void ranges_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t first, last;
+    } good[] = {{"7", 7, 7}, {"3-7", 3, 7}, {"7-7", 7, 7}, {"1-9007199254740991", 1, WIRE_MAX_INTEGER}};
+    static const char *const bad[] = {"",     "-",     "0",   "0-3",  "7-3",  "3-",  "-3",
+                                      "3--4", "3-4-5", "a-b", " 3-4", "3-4 ", "1e3", "1-9007199254740992"};
+    int64_t first, last;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        const char *text = good[i].text;
+        assert_true(wire_decode_range(text, strlen(text), 1, WIRE_MAX_INTEGER, &first, &last));
+        assert_true(first == good[i].first && last == good[i].last);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        first = last = -7;
+        assert_false(wire_decode_range(bad[i], strlen(bad[i]), 1, WIRE_MAX_INTEGER, &first, &last));
+        assert_true(first == -7 && last == -7);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_to_the_bit),
         cmocka_unit_test(what_is_no_number_is_told),
+        cmocka_unit_test(ranges_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,6 +108,10 @@ static void test_trials(void **state)
                             "{'attempt':2,'issued_at':'1970-01-01T00:00:00.004Z',"
                             "'lease_expires_at':'1970-01-01T00:00:00.005Z'}]}");
 
+    wire_encode_curve(&w, 7, &(const wire_step){.attempt = 1, .step = 3, .value = 0.5, .time = 4}, 1);
+    assert_written(&w, "{'trial':7,'measurements':[{'attempt':1,'step':3,'value':0.5,"
+                       "'measured_at':'1970-01-01T00:00:00.004Z'}]}");
+
     wire_encode_ask_answer(&w, (const wire_trial[]){pending, pending}, 2, NULL);
     assert_written(&w, "{'trials':[" PENDING "," PENDING "],'reason':null}");
     wire_encode_ask_answer(&w, NULL, 0, "awaiting_feedback");
