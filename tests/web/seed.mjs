@@ -158,4 +158,19 @@ export async function seed(api) {
   const loss = ({ rate, width, optimizer, momentum = 0, augment }) => 0.3 + 0.1 * (Math.log10(rate) + 3) ** 2 + 0.1 * (Math.log2(width) - 5) ** 2 + (optimizer === 'adam' ? 0 : 0.1) + 0.05 * (momentum - 0.9) ** 2 - (augment ? 0.05 : 0);
   await work(api, 'training', 80, ['gpu-0', 'gpu-1', 'gpu-2'], (trial) => ({ value: loss(trial.parameters) + 0.02 * next() }));
   await api.ask('training', 1, 'gpu-0');
+
+  await api.create({
+    id: 'curves',
+    metric: { name: 'loss', goal: 'minimize' },
+    domain: { type: 'space', parameters: [{ name: 'x', type: 'double', min: 0, max: 1 }] },
+    algorithm: { name: 'uniform' },
+    stopping: { rule: 'successive_halving', min_resource: 2, reduction: 3 },
+  });
+  for (let i = 0; i < 14; i++) {
+    const [trial] = await api.ask('curves', 1, `w${i}`);
+    const end = 0.2 + 0.1 * ((7 * i) % 10);
+    const stopped = i % 4 === 3;
+    for (let step = 0; step <= (stopped ? 4 : 20); step += 2) await api.post(`/v1/studies/curves/trials/${trial.id}/measurements`, { step, value: end + Math.exp(-step / 5) });
+    await api.tell('curves', [{ trial: trial.id, ...(stopped ? { state: 'stopped' } : { value: end }) }]);
+  }
 }

@@ -205,6 +205,59 @@ async function clicked(site) {
   });
 }
 
+// Learning curves: a line for each trial with measurements, the stopped ones among them; a click opens one. And the charts
+// as files.
+async function curves(site) {
+  const trials = (await site.api.get('/v1/studies/curves/trials?state=completed')).items;
+  const best = trials.reduce((a, b) => (b.value < a.value ? b : a));
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/curves`);
+    const view = page.locator('.panel:has(h2:text-is("Learning curves"))');
+    await view.locator('canvas').waitFor();
+    assert.match(await view.locator('.panel-note').textContent(), /14 trials with measurements.*3 of them stopped/);
+    assert.match(await view.locator('.readout').textContent(), new RegExp(`step 20.*trial ${best.id}, the best`));
+    await view.locator('.chart').focus();
+    await page.keyboard.press('Enter');
+    await page.waitForSelector(`h2:has-text("Trial ${best.id}")`);
+    await page.goBack();
+    await view.locator('canvas').waitFor();
+    await view.locator('.u-over').scrollIntoViewIfNeeded();
+    const box = await view.locator('.u-over').boundingBox();
+    await page.mouse.click(box.x + 4, box.y + 4); // the greatest value at step 0
+    await page.waitForSelector('h2.trial-title');
+    assert.match(page.url(), /trials\/\d+$/);
+    await page.goBack();
+    await view.locator('canvas').waitFor();
+    const saved = async (panel, kind) => {
+      await panel.locator('summary:text-is("Save")').first().click();
+      const [file] = await Promise.all([page.waitForEvent('download'), panel.getByRole('button', { name: kind, exact: true }).first().click()]);
+      return { name: file.suggestedFilename(), bytes: await readFile(await file.path()) };
+    };
+    const png = await saved(view, 'PNG');
+    assert.equal(png.name, 'learning-curves.png');
+    assert.equal(png.bytes.subarray(1, 4).toString(), 'PNG');
+    const svg = await saved(view, 'SVG');
+    assert.equal(svg.name, 'learning-curves.svg');
+    const drawn = await page.evaluate((text) => {
+      const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');
+      return { wrong: parsed.querySelectorAll('parsererror').length, paths: parsed.querySelectorAll('path').length, texts: [...parsed.querySelectorAll('text')].map((t) => t.textContent) };
+    }, svg.bytes.toString());
+    assert.equal(drawn.wrong, 0);
+    assert.ok(drawn.paths >= 14 && drawn.texts.includes('step') && drawn.texts.includes('loss'), JSON.stringify(drawn));
+    assert.ok(!/NaN|undefined/.test(svg.bytes.toString()));
+    for (const [address, chosen] of [['#/studies/training/parallel', page.locator('.panel').first()], ['#/studies/training/posterior', page.locator('.panel:has(.heatmap)').first()], ['#/studies/bread/insights', page.locator('.slice').first()]]) {
+      await page.goto(`${site.url}/${address}`);
+      await chosen.locator('canvas').first().waitFor();
+      const { bytes } = await until(address, async () => {
+        const file = await saved(chosen, 'SVG');
+        return file.bytes.length > 1000 && file;
+      });
+      const text = bytes.toString();
+      assert.ok(text.startsWith('<svg') && !/NaN|undefined/.test(text), `${address}: ${text.slice(0, 300)}`);
+    }
+  });
+}
+
 // Ranges of metrics and parameters: the server filters, the address has them, and the file of the view keeps them.
 async function ranged(site) {
   const { items } = await site.api.get('/v1/studies/training/trials?limit=1000');
@@ -291,5 +344,6 @@ export const tests = {
   'answers: parallel coordinates': parallel,
   'answers: the table of trials': columns,
   'answers: trials in ranges': ranged,
+  'answers: learning curves, and charts as files': curves,
   'answers: a click on a value': clicked,
 };

@@ -1,7 +1,9 @@
-// Charts with uPlot: theme, size, logarithmic axes, a line of text with the values under the cursor, and arrow keys that
-// move the cursor.
+// Charts with uPlot: theme, size, logarithmic axes, a line of text with the values under the cursor, arrow keys that
+// move the cursor, and a menu that saves the picture.
+import { chartSvg } from './chart-picture.js';
 import { h, replace } from './dom.js';
 import { number } from './format.js';
+import { saveMenu } from './picture.js';
 import { colour, faded, onThemeChange } from './theme.js';
 
 const uPlot = globalThis.uPlot;
@@ -125,7 +127,7 @@ export function robustRange(values, good) {
  *   series    [{label, colour, kind: line | steps | bars | points, faint, width, dash, quiet, show(value)}]
  *             `quiet`: drawn, but not in the text above the chart
  *   bands     [{series: [upper, lower], colour, opacity}]
- *   open      function(x), called when the user clicks at a value or presses Enter
+ *   open      function(x, y), called when the user clicks at a value or, without y, presses Enter
  *   draw      function(u), called after drawing */
 export function chart(parent, options, signal) {
   let config = options;
@@ -140,7 +142,9 @@ export function chart(parent, options, signal) {
     'aria-label': config.label,
   });
   stage.style.setProperty('--chart-height', `${config.height ?? 240}px`);
-  replace(parent, readout, stage);
+  const save = saveMenu(() => config.label, () => plot?.ctx.canvas, () => chartSvg(plot, config));
+  save.querySelector('summary').setAttribute('aria-label', `Save the chart: ${config.label}`);
+  replace(parent, h('div', { class: 'chart-head' }, readout, save), stage);
 
   function read(index) {
     if (!columns?.[0].length) return;
@@ -190,7 +194,7 @@ export function chart(parent, options, signal) {
     plot.over.addEventListener('mousedown', (event) => (from = [event.clientX, event.clientY]));
     plot.over.addEventListener('click', (event) => {
       const still = from && Math.hypot(event.clientX - from[0], event.clientY - from[1]) < 4;
-      if (still && plot.cursor.idx !== null && plot.cursor.idx !== undefined) config.open(columns[0][plot.cursor.idx]);
+      if (still && plot.cursor.idx !== null && plot.cursor.idx !== undefined) config.open(columns[0][plot.cursor.idx], plot.posToVal(plot.cursor.top, 'y'));
     });
   }
 

@@ -2,6 +2,7 @@
 import { viridis, viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
 import { number, value } from './format.js';
+import { SvgContext, saveMenu } from './picture.js';
 import { colour, onThemeChange } from './theme.js';
 
 const MARGIN = { left: 80, right: 28, top: 8, bottom: 44 };
@@ -23,7 +24,8 @@ function tickIndices(n) {
 export function heatmap(parent, signal) {
   const canvas = h('canvas', { class: 'heatmap', tabindex: 0, role: 'img' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
-  replace(parent, readout, canvas);
+  const save = saveMenu(() => data?.label ?? 'map', () => data && canvas, () => picture().text());
+  replace(parent, h('div', { class: 'chart-head' }, readout, save), canvas);
   let data = null;
   let cursor = null; // [i, j]
   let range = [0, 1];
@@ -43,7 +45,7 @@ export function heatmap(parent, signal) {
         const [r, g, b] = viridis((data.values[j][i] - range[0]) / (range[1] - range[0] || 1));
         image.data.set([r, g, b, 255], 4 * ((m - 1 - j) * n + i));
       }
-    const cells = new OffscreenCanvas(n, m);
+    const cells = h('canvas', { width: n, height: m });
     cells.getContext('2d').putImageData(image, 0, 0);
     context.imageSmoothingEnabled = false;
     context.drawImage(cells, left, top, width, height);
@@ -98,6 +100,19 @@ export function heatmap(parent, signal) {
     context.strokeRect(left + (cursor[0] / n) * width, top + height - ((cursor[1] + 1) / m) * height, width / n, height / m);
   }
 
+  function drawAll(context, inner) {
+    drawCells(context, inner);
+    drawAxes(context, inner);
+    drawMarks(context, inner);
+  }
+
+  function picture() {
+    const { width, height } = size();
+    const context = new SvgContext(width, height);
+    drawAll(context, box());
+    return context;
+  }
+
   function draw() {
     const { width, height } = size();
     if (!data || !width) return;
@@ -107,9 +122,7 @@ export function heatmap(parent, signal) {
     const context = canvas.getContext('2d');
     context.scale(ratio, ratio);
     const inner = box();
-    drawCells(context, inner);
-    drawAxes(context, inner);
-    drawMarks(context, inner);
+    drawAll(context, inner);
     drawCursor(context, inner);
     read();
   }

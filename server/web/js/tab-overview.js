@@ -3,6 +3,7 @@
 import { list, studyPath } from './api.js';
 import { titleOf } from './axes.js';
 import { chart, robustRange } from './chart.js';
+import { curvesPanel } from './curves.js';
 import { h, replace } from './dom.js';
 import { readFailures, showFailures } from './failures.js';
 import { refresher } from './feed.js';
@@ -109,7 +110,7 @@ export async function overviewTab(element, feed, signal) {
   result.element.hidden = true;
   start.element.hidden = true;
   failures.element.hidden = true;
-  replace(element, h('div', { class: 'panels' }, result.element, start.element, failures.element, scatterPanel(feed, signal), course.element, regret?.element, pending.element));
+  replace(element, h('div', { class: 'panels' }, result.element, start.element, failures.element, scatterPanel(feed, signal), course.element, curvesPanel(feed, signal), regret?.element, pending.element));
 
   const plot = chart(
     course.body,

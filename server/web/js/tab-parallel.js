@@ -5,6 +5,7 @@ import { viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { count, number, value } from './format.js';
+import { SvgContext, saveMenu } from './picture.js';
 import { address } from './router.js';
 import { objective, otherMetrics } from './study-actions.js';
 import { colour, faded, isDark, onThemeChange } from './theme.js';
@@ -67,7 +68,7 @@ export async function parallelTab(element, feed, signal) {
     const [low, high] = axisChosen().brush ?? [0, 1];
     [ends[0].value, ends[1].value] = [100 * low, 100 * high];
   }
-  replace(view.tools, h('span', { class: 'control wrap' }, control('range of', which), ends), control('best', best), share, clear);
+  replace(view.tools, h('span', { class: 'control wrap' }, control('range of', which), ends), control('best', best), share, clear, saveMenu(() => `parallel coordinates ${feed.id}`, () => axes.length && canvas, picture));
   const canvas = h('canvas', { class: 'parallel', role: 'img' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   const chosenBody = h('div', { class: 'chosen' });
@@ -134,6 +135,13 @@ export async function parallelTab(element, feed, signal) {
       context.fillRect(x - 8, yOf(high), 16, yOf(low) - yOf(high));
       context.strokeRect(x - 8, yOf(high), 16, yOf(low) - yOf(high));
     });
+  }
+
+  function picture() {
+    const context = new SvgContext(size.width, size.height);
+    drawLines(context, chosen());
+    drawAxes(context);
+    return context.text();
   }
 
   function draw() {
