@@ -45,7 +45,8 @@ static void fill_list(wire_object *o, wire_parameter *p)
 {
     const json_t *json = wire_take(o, "values", WIRE_REQUIRED);
     wire_place at = wire_place_member(o->place, "values");
-    if (!json || !wire_check_list(o->decoder, &at, json, 1, WIRE_MAX_CHOICES))
+    size_t most = p->type == WIRE_PARAMETER_CATEGORICAL ? WIRE_MAX_WORDS : WIRE_MAX_CHOICES;
+    if (!json || !wire_check_list(o->decoder, &at, json, 1, most))
         return;
     const char *const why = "is already in the list";
     p->order = wire_allocate(o->decoder, json_array_size(json), sizeof *p->order);
@@ -101,7 +102,7 @@ static void fill_properties(wire_object *o, wire_parameter *p)
     if (p->ordered)
         wire_refuse(o->decoder, &at, "does not apply to words in an order");
     wire_take_word_text(o, "scaling", WIRE_OPTIONAL, scalings, &p->scaling);
-    if (!wire_read_matrix(o->decoder, &at, json, WIRE_MAX_CHOICES, &p->features, &rows, &p->n_features)) {
+    if (!wire_read_matrix(o->decoder, &at, json, WIRE_MAX_WORDS, &p->features, &rows, &p->n_features)) {
         wire_has(o, "feature_names");
         return;
     }

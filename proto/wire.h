@@ -29,6 +29,7 @@
 #define WIRE_MAX_LABELS          64
 #define WIRE_MAX_PARAMETERS      1000
 #define WIRE_MAX_CHOICES         10000    /* values of a parameter */
+#define WIRE_MAX_WORDS           100000   /* values of a categorical parameter */
 #define WIRE_MAX_PROPERTIES      1000     /* features of a word */
 #define WIRE_MAX_RULES           64       /* constraints of a space */
 #define WIRE_MAX_RULE            1000     /* bytes */

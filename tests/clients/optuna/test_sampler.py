@@ -88,6 +88,26 @@ def test_constraints_are_kept(url):
     assert the_study(url).info()["domain"]["constraints"] == ["x + y <= 3"]
 
 
+def test_choices_have_features(url):
+    solvents = [f"s{i}" for i in range(40)]
+    rows = [[i / 40, (7 * i) % 40] for i in range(40)]
+    space = {"x": FloatDistribution(0, 1), "solvent": CategoricalDistribution(solvents)}
+    sampler = BanditdSampler(url, space=space, features={"solvent": rows}, study="alike")
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(
+        lambda trial: (trial.suggest_float("x", 0, 1) - 0.3) ** 2
+        + (rows[solvents.index(trial.suggest_categorical("solvent", solvents))][0] - 0.62) ** 2,
+        n_trials=25,
+    )
+    assert study.best_value < 0.01
+    again = BanditdSampler(url, space=space, study="alike")
+    with pytest.raises(ValueError, match="other features"):
+        optuna.create_study(sampler=again).optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+    with pytest.raises(ValueError, match="only categorical"):
+        wrong = BanditdSampler(url, space=space, features={"x": rows}, study="wrong")
+        optuna.create_study(sampler=wrong).optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+
+
 def test_a_study_whose_steps_were_made_as_lists_is_continued(url):
     space = {"share": FloatDistribution(0, 1, step=0.1), "width": IntDistribution(16, 64, step=16)}
     lists = [

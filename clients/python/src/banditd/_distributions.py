@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Optional, Union
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
@@ -12,10 +12,15 @@ _MOST_CHOICES = 10000  # of a discrete parameter
 Definition = Mapping[str, Any]  # a parameter, as in the definition of a study
 
 
-def parameter(name: str, distribution: BaseDistribution) -> dict[str, Any]:
-    """The server's parameter for an Optuna distribution."""
+def parameter(
+    name: str, distribution: BaseDistribution, features: Optional[Sequence[Sequence[float]]] = None
+) -> dict[str, Any]:
+    """The server's parameter for an Optuna distribution. features: a row of properties for each choice."""
     if isinstance(distribution, CategoricalDistribution):
-        return {"name": name, "type": "categorical", "values": words(distribution)}
+        made = {"name": name, "type": "categorical", "values": words(distribution)}
+        return made if features is None else {**made, "features": features}
+    if features is not None:
+        raise ValueError(f"parameter {name!r}: only categorical parameters have features")
     if not isinstance(distribution, (FloatDistribution, IntDistribution)):
         raise ValueError(f"parameter {name!r}: banditd does not support {distribution!r}")
     return {

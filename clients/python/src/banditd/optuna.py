@@ -47,6 +47,8 @@ class BanditdSampler(BaseSampler):
     space: the distributions of the parameters by name, as in `trial.distributions`. By default these are the
         parameters of the first `inferred_after` finished trials, which are random. A parameter that only some of them
         have is conditional on the parameter whose values say which.
+    features: properties of choices: for the name of a categorical parameter, a row of numbers for each of its choices,
+        in their order. The server learns from similar choices.
     constraints: rules that the suggested parameters keep, for example "x + y <= 1" (docs/spaces.md has the grammar).
     algorithm: the algorithm in the study's definition on the server, for example {"name": "s_gp_ts"}.
     pruned: "value": the last intermediate value of a pruned trial is its result. "ignore": it has no result.
@@ -65,6 +67,7 @@ class BanditdSampler(BaseSampler):
         *,
         study: Optional[str] = None,
         space: Optional[Mapping[str, BaseDistribution]] = None,
+        features: Optional[Mapping[str, Sequence[Sequence[float]]]] = None,
         constraints: Sequence[str] = (),
         inferred_after: int = 10,
         algorithm: Optional[Mapping[str, Any]] = None,
@@ -79,6 +82,7 @@ class BanditdSampler(BaseSampler):
         self._client = Client(url, token)
         self._name = study
         self._given_space = None if space is None else dict(space)
+        self._features = {name: [list(map(float, row)) for row in rows] for name, rows in (features or {}).items()}
         self._constraints = list(constraints)
         self._inferred_after = inferred_after
         self._algorithm = algorithm
@@ -304,6 +308,8 @@ class BanditdSampler(BaseSampler):
         if info["domain"]["type"] != "space":
             raise ValueError(f"study {server.id} on the server has no named parameters; use another study")
         there = {each["name"]: each for each in info["domain"]["parameters"]}
+        if any(each.get("features") != self._features.get(name) for name, each in there.items()):
+            raise ValueError(f"study {server.id} on the server has other features; use another study")
         if self._given_space is not None:
             _check_same(server.id, self._given_space, there)
         self._space, self._study = there, server
@@ -312,7 +318,7 @@ class BanditdSampler(BaseSampler):
         """The parameters of a new study, None while they are not known; and what to warn of."""
         if self._given_space is not None:
             given = sorted(self._given_space.items())
-            return [parameter(name, distribution) for name, distribution in given], None
+            return [parameter(name, distribution, self._features.get(name)) for name, distribution in given], None
         trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
         if len(trials) < self._inferred_after:
             return None, None
@@ -325,7 +331,7 @@ class BanditdSampler(BaseSampler):
             return None, f"all parameters stay random: no parameter can be chosen ({'; '.join(reasons) or 'there is none'})"
         space = []
         for name, distribution in found.distributions.items():
-            made = parameter(name, distribution)
+            made = parameter(name, distribution, self._features.get(name))
             if name in found.conditions:
                 made["active_when"] = found.conditions[name]
             space.append(made)
