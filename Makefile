@@ -244,6 +244,9 @@ bench-gain: deps-test ## compare the time of an ask for the best candidate with 
 	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_gain
 	@build/release/bench_gain
 
+bench-words: all ## measure what properties of words gain, with the table that docs/tutorials/reaction.md names
+	@python3 tests/bench/words.py $(BANDITD)
+
 .PHONY: bench-quality
 bench-quality: all ## compare what banditd and its peers find (at most 12 hours; resumes if interrupted; QUICK=1: ten minutes)
 	@python3 tests/bench/quality/run.py --banditd $(BANDITD) $(if $(QUICK),--quick)

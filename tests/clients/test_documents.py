@@ -1,6 +1,7 @@
 """What the documentation shows: every line of the tutorials, the scripts for curl, the manual pages."""
 
 import math
+import os
 import pathlib
 import re
 import shutil
@@ -57,6 +58,17 @@ def test_tutorial_of_a_shell_command(site):
     assert (study["state"], study["trials_completed"]) == ("finished", 40), study
     values = [trial["value"] for trial in site.trials("xz")]
     assert study["best"]["value"] == min(values) < values[0], values
+
+
+def test_tutorial_of_a_reaction(site):
+    table = pathlib.Path(os.environ.get("BANDITD_DATA", ".")) / "direct_arylation.csv"
+    if not table.exists():
+        raise Skip("$BANDITD_DATA has no direct_arylation.csv")
+    shutil.copy(table, site.folder)
+    follow(site, "reaction.md")
+    study = site.server.client().study("arylation")
+    assert (study["candidates"], study["trials_completed"]) == (1728, 30), study
+    assert study["best"]["value"] > 75, study["best"]
 
 
 def test_tutorial_of_molecules(site):
