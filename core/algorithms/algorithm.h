@@ -8,6 +8,7 @@
 #define CORE_ALGORITHMS_ALGORITHM_H
 
 #include "bandit/engine.h"
+#include "bandit/reason.h"
 #include "bandit/rng.h"
 #include "core/arms/covariance.h"
 #include "core/base/pause.h"
@@ -41,6 +42,10 @@ typedef struct bandit_algorithm_table {
                             bandit_error *err);
     bandit_status (*replay_picks)(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
                                   const bandit_executor *executor, bandit_error *err);
+    /* As bandit_engine_explain, in the units of this engine. Called with all figures NaN, and the arm checked;
+     * NULL: the algorithm has no score for all arms. */
+    bandit_status (*explain)(bandit_engine *engine, uint32_t arm, const bandit_select_limits *limits,
+                             const bandit_executor *executor, bandit_reason *out, bandit_error *err);
     /* Called with `batch` filled in. */
     void (*checkpoint)(const bandit_engine *engine, bandit_checkpoint *out);
     /* Predictions for n arms, or, if `arms` is NULL, for n points with coordinates scaled as those of the

@@ -181,6 +181,7 @@ static const bandit_algorithm_table list_table = {
     .restore = bandit_bbkb_restore,
     .select = bandit_bbkb_select,
     .replay_picks = bandit_bbkb_replay_picks,
+    .explain = bandit_bbkb_explain,
     .checkpoint = bandit_bbkb_checkpoint,
     .predict = bandit_bbkb_predict,
     .posterior = bandit_bbkb_posterior,

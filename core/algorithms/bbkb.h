@@ -153,6 +153,11 @@ bandit_status bandit_bbkb_select(bandit_engine *engine, const bandit_select_limi
 bandit_status bandit_bbkb_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
                                        const bandit_executor *executor, bandit_error *err);
 
+/* As bandit_algorithm_table.explain. The second is its part without a model. */
+bandit_status bandit_bbkb_explain(bandit_engine *engine, uint32_t arm, const bandit_select_limits *limits,
+                                  const bandit_executor *executor, bandit_reason *out, bandit_error *err);
+void bandit_bbkb_explain_first(const bandit_bbkb_batch *batch, uint32_t arm, bandit_reason *out);
+
 /* ---- bbkb_first.c, before the first reward ------------------------------------------------------------- */
 
 /* Starts uncertainty sampling, with memory for this many pulls in flight. Errors: BANDIT_NO_MEMORY,

@@ -1,6 +1,7 @@
 /* The picks of a batch: [BBKB] Alg. 1, l. 6–10, Algorithm 3 before the first reward, and the end of the
  * batch. */
 #include "core/algorithms/bbkb.h"
+#include "core/algorithms/reason.h"
 
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
@@ -184,5 +185,46 @@ bandit_status bandit_bbkb_replay_picks(bandit_engine *engine, const bandit_pick 
     for (size_t i = 0; i < n_picks && !bandit_pause(); i++)
         bandit_bbkb_hallucinate(engine, batch, picks[i].arm, executor);
     batch->n_picks += n_picks;
+    return BANDIT_OK;
+}
+
+/* ---- why an arm was picked ----------------------------------------------------------------------------- */
+
+void bandit_bbkb_explain_first(const bandit_bbkb_batch *batch, uint32_t arm, bandit_reason *out)
+{
+    bool planned = batch->n_picks < batch->n_planned && batch->planned[batch->n_picks] == arm;
+    out->rule = batch->prior || planned ? BANDIT_REASON_UNCERTAINTY : BANDIT_REASON_FIRST;
+    if (!batch->prior)
+        return;
+    out->score = bandit_exact_selection_variance(batch->prior)[arm];
+    bandit_reason_split_variance(out);
+}
+
+/* The largest mean among the arms with a result. */
+static double incumbent_of(const bandit_bbkb_batch *batch)
+{
+    double best = -INFINITY;
+    for (size_t i = 0; i < batch->ledger.n; i++)
+        best = fmax(best, batch->mean[batch->ledger.sums[i].arm]);
+    return best;
+}
+
+bandit_status bandit_bbkb_explain(bandit_engine *engine, uint32_t arm, const bandit_select_limits *limits,
+                                  const bandit_executor *executor, bandit_reason *out, bandit_error *err)
+{
+    bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
+    double mean, variance, lambda = engine->options.lambda;
+    (void)limits;
+    (void)executor;
+    (void)err;
+    if (!batch->has_model) {
+        bandit_bbkb_explain_first(batch, arm, out);
+        return BANDIT_OK;
+    }
+    out->rule = BANDIT_REASON_BOUND;
+    out->score = bandit_selector_look(&batch->selector, arm, &mean, &variance);
+    out->width = batch->alpha / sqrt(lambda);
+    bandit_reason_set_model(out, mean, lambda * variance, incumbent_of(batch));
+    bandit_reason_split_value(out);
     return BANDIT_OK;
 }

@@ -10,14 +10,16 @@ static bool choose_epsilon_greedy(bandit_exact_engine *e, const bandit_select_li
     uint64_t coin = 2 * e->n_picked, place = coin + 1;
     /* Before the first reward all means are 0, so the largest mean would always be the first arm: pick
      * uniformly. */
-    if (e->initial ||
-        bandit_random_uniform(o->seed, e->engine.batch, BANDIT_PURPOSE_UNIFORM, coin) < o->epsilon)
+    e->drawn = e->initial ||
+               bandit_random_uniform(o->seed, e->engine.batch, BANDIT_PURPOSE_UNIFORM, coin) < o->epsilon;
+    if (e->drawn)
         return bandit_exact_uniform(e, BANDIT_PURPOSE_UNIFORM, place, limits, arm);
     return bandit_exact_best(bandit_exact_mean(e->posterior), e->history.n_arms, limits, arm);
 }
 
 static const bandit_exact_rule rule = {
     .end = BANDIT_END_SEQUENTIAL,
+    .reason = BANDIT_REASON_MEAN,
     .choose = choose_epsilon_greedy,
 };
 

@@ -117,6 +117,7 @@ static void choose_child_point(const bandit_exact_engine *e, const bandit_genome
 static const bandit_exact_rule rule = {
     .end = BANDIT_END_SEQUENTIAL,
     .keeps_population = true,
+    .reason = BANDIT_REASON_EVOLUTION,
     .choose = choose_child,
     .choose_point = choose_child_point,
 };

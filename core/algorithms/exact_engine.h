@@ -30,7 +30,8 @@ typedef struct bandit_exact_rule {
     bool samples;          /* `choose` samples from the posterior */
     bool keeps_population; /* the history is the last options.population results */
 
-    bandit_gain_width *width; /* of the batch's bounds; NULL: the rule has no bounds */
+    bandit_reason_rule reason; /* what `choose` maximizes */
+    bandit_gain_width *width;  /* of the batch's bounds; NULL: the rule has no bounds */
     /* Chooses the next arm. Returns false when all are withheld. `limits` is that of select. */
     bool (*choose)(bandit_exact_engine *engine, const bandit_select_limits *limits,
                    const bandit_executor *executor, uint32_t *arm);
@@ -53,13 +54,14 @@ struct bandit_exact_engine {
     uint32_t *pulled; /* n_pulled: the arms that had been pulled when the batch began, ascending */
     size_t n_pulled, capacity_pulled;
 
-    /* Constant during a batch, except the last two. */
+    /* Constant during a batch, except the last three. */
     bool initial;            /* there are no rewards yet, and the batch follows `init` */
     double information_gain; /* 1/2 log det(I + K/lambda) */
     double width;            /* from the rule; 0 without a bound */
     double incumbent;        /* f+: the largest mean among the pulled arms */
     uint64_t n_pending;      /* picks of earlier batches in flight */
     uint64_t n_picked;       /* picks of this batch */
+    bool drawn;              /* the last `choose` drew an arm, whatever its score */
     double ratio; /* 1 + sum of sigma^2_fb over picks in flight, paper's scale; for END_PRODUCT the product */
 };
 
@@ -80,6 +82,9 @@ bandit_status bandit_exact_engine_select(bandit_engine *engine, const bandit_sel
 bandit_status bandit_exact_engine_replay_picks(bandit_engine *engine, const bandit_pick *picks,
                                                size_t n_picks, const bandit_executor *executor,
                                                bandit_error *err);
+bandit_status bandit_exact_engine_explain(bandit_engine *engine, uint32_t arm,
+                                          const bandit_select_limits *limits, const bandit_executor *executor,
+                                          bandit_reason *out, bandit_error *err);
 void bandit_exact_engine_checkpoint(const bandit_engine *engine, bandit_checkpoint *out);
 bandit_status bandit_exact_engine_predict(const bandit_engine *engine, const uint32_t *arms,
                                           const double *coordinates, size_t n, bandit_prediction *out,
@@ -94,6 +99,7 @@ size_t bandit_exact_engine_memory(const bandit_engine *engine);
         .close = bandit_exact_engine_close, .begin_batch = bandit_exact_engine_begin_batch,                  \
         .amend = bandit_exact_engine_amend, .restore = bandit_exact_engine_restore,                          \
         .select = bandit_exact_engine_select, .replay_picks = bandit_exact_engine_replay_picks,              \
+        .explain = bandit_exact_engine_explain,                                                              \
         .checkpoint = bandit_exact_engine_checkpoint, .predict = bandit_exact_engine_predict,                \
         .describe = bandit_exact_engine_describe, .memory = bandit_exact_engine_memory,                      \
     }

@@ -16,6 +16,7 @@ static const bandit_exact_rule rule = {
     .end = BANDIT_END_PRODUCT,
     .hallucinates = true,
     .width = width,
+    .reason = BANDIT_REASON_BOUND,
     .choose = bandit_exact_choose_ucb,
 };
 

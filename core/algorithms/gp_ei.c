@@ -55,6 +55,7 @@ static bool choose_pi(bandit_exact_engine *e, const bandit_select_limits *limits
 static const bandit_exact_rule ei_rule = {
     .end = BANDIT_END_SEQUENTIAL,
     .hallucinates = true,
+    .reason = BANDIT_REASON_IMPROVEMENT,
     .choose = choose_ei,
 };
 
@@ -67,6 +68,7 @@ static const bandit_space_rule ei_space_rule = {
 static const bandit_exact_rule pi_rule = {
     .end = BANDIT_END_SEQUENTIAL,
     .hallucinates = true,
+    .reason = BANDIT_REASON_PROBABILITY,
     .choose = choose_pi,
 };
 

@@ -47,6 +47,7 @@ static const bandit_exact_rule rule = {
     .end = BANDIT_END_SEQUENTIAL,
     .samples = true,
     .width = width,
+    .reason = BANDIT_REASON_SAMPLE,
     .choose = choose_sample,
 };
 

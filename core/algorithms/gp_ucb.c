@@ -14,6 +14,7 @@ static const bandit_exact_rule gp_ucb_rule = {
     .end = BANDIT_END_SEQUENTIAL,
     .hallucinates = true,
     .width = bandit_confidence_gp_ucb,
+    .reason = BANDIT_REASON_BOUND,
     .choose = bandit_exact_choose_ucb,
 };
 
@@ -28,6 +29,7 @@ static const bandit_exact_rule igp_ucb_rule = {
     .end = BANDIT_END_SEQUENTIAL,
     .hallucinates = true,
     .width = igp_ucb_width,
+    .reason = BANDIT_REASON_BOUND,
     .choose = bandit_exact_choose_ucb,
 };
 

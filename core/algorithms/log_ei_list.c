@@ -11,6 +11,7 @@
  * (feasibility.h). Arms that surely fail come last. All of this is ours. */
 #include "core/algorithms/bbkb.h"
 #include "core/algorithms/enumerated.h"
+#include "core/algorithms/reason.h"
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
 
@@ -284,6 +285,30 @@ static bandit_status replay_list(bandit_engine *engine, const bandit_pick *picks
     return BANDIT_OK;
 }
 
+static bandit_status explain_list(bandit_engine *engine, uint32_t arm, const bandit_select_limits *limits,
+                                  const bandit_executor *executor, bandit_reason *out, bandit_error *err)
+{
+    bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
+    bandit_gain_selector *gain = &batch->gain;
+    double mean, start, lambda = engine->options.lambda;
+    bool changed;
+    (void)executor;
+    if (!batch->has_model) {
+        bandit_bbkb_explain_first(batch, arm, out);
+        return BANDIT_OK;
+    }
+    bandit_status status = bandit_log_ei_list_heed(engine, limits, &changed, err);
+    if (status != BANDIT_OK)
+        return status;
+    double variance = bandit_gain_look(gain, arm, &mean, &start);
+    out->rule = BANDIT_REASON_IMPROVEMENT;
+    out->score = bandit_gain_value(gain, arm);
+    bandit_reason_set_model(out, mean, lambda * variance, gain->incumbent);
+    bandit_reason_split_improvement(out, bandit_gain_gap(gain, arm, mean),
+                                    bandit_gain_deviation(variance, lambda, gain->smallest));
+    return BANDIT_OK;
+}
+
 /* ---- the table ----------------------------------------------------------------------------------------- */
 
 static const bandit_bbkb_rule gain_rule = {
@@ -304,6 +329,7 @@ const bandit_algorithm_table bandit_log_ei_list_table = {
     .restore = bandit_bbkb_restore,
     .select = select_list,
     .replay_picks = replay_list,
+    .explain = explain_list,
     .checkpoint = bandit_bbkb_checkpoint,
     .predict = bandit_bbkb_predict,
     .posterior = bandit_bbkb_posterior,

@@ -5,9 +5,38 @@
  * For candidates it has its own engine (s_gp_ts_list.c); in a space it is a rule of space_engine.h. */
 #include "core/algorithms/s_gp_ts.h"
 
+#include "core/algorithms/reason.h"
 #include "core/algorithms/space_engine.h"
 #include "core/posterior/prior_features.h"
 #include "core/posterior/svgp.h"
+
+bandit_status bandit_ts_explain(bandit_engine *engine, uint32_t arm, const bandit_select_limits *limits,
+                                const bandit_executor *executor, bandit_reason *out, bandit_error *err)
+{
+    bandit_ts_engine *ts = (bandit_ts_engine *)engine;
+    bandit_ts_batch *batch = &ts->batches[ts->in_force];
+    (void)limits;
+    if (!batch->has_model && batch->n_picks + batch->n_pending == 0) {
+        out->rule = BANDIT_REASON_FIRST;
+        return BANDIT_OK;
+    }
+    bandit_status status =
+        bandit_svgp_sampler_prepare(&batch->sampler, &batch->posterior, &ts->features, executor, err);
+    if (status != BANDIT_OK)
+        return status;
+    double values[BANDIT_TILE], incumbent = batch->has_model ? -INFINITY : 0.0;
+    for (size_t i = 0; i < batch->ledger.n && !bandit_pause(); i++)
+        incumbent = fmax(incumbent, bandit_ts_embed(batch, batch->ledger.sums[i].arm).mean);
+    bandit_ts_draw(engine, batch);
+    bandit_svgp_evaluate(&batch->sampler, arm / BANDIT_TILE, values, batch->sampler.scratch);
+    bandit_embedding at = bandit_ts_embed(batch, arm);
+    out->rule = BANDIT_REASON_SAMPLE;
+    out->score = values[arm % BANDIT_TILE];
+    out->width = batch->alpha;
+    bandit_reason_set_model(out, at.mean, engine->options.lambda * (at.residual + at.norm2), incumbent);
+    bandit_reason_split_value(out);
+    return BANDIT_OK;
+}
 
 static bandit_status check(const bandit_options *options, size_t dimension, bandit_error *err)
 {

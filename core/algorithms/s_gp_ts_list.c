@@ -16,9 +16,6 @@
 
 #include "core/algorithms/stored_state.h"
 #include "core/base/allocate.h"
-#include "core/posterior/feature_posterior.h"
-#include "core/posterior/ledger.h"
-#include "core/posterior/svgp.h"
 #include "core/selection/confidence.h"
 #include "core/selection/dictionary.h"
 #include "core/selection/inducing.h"
@@ -27,36 +24,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The frozen state of a batch. An engine has two, so that a batch that fails to begin leaves the current one
- * unchanged. */
-typedef struct ts_batch {
-    bandit_ledger ledger;
-    bool has_model; /* false: there are no rewards yet, and the initial pick is uniform */
-    uint32_t *dictionary;
-    size_t n_dictionary, capacity_dictionary;
-    uint64_t drawn_at;          /* rewards when the k-DPP was sampled; 0: the dictionary is another */
-    bandit_posterior posterior; /* has no points for `features` */
-    bandit_feature_posterior on_features; /* only built for `features` */
-    bandit_svgp_sampler sampler;
-    double *w, *scratch; /* for the variance of one arm */
-    size_t capacity_w, capacity_scratch;
-    double alpha;       /* factor of the Bayesian standard deviation */
-    uint64_t n_picks;   /* picks made in this batch */
-    uint64_t n_pending; /* picks of earlier batches that were in flight when this one began */
-    double total;       /* sum of the start-of-batch variances of the picks in flight */
-    unsigned char state[64];
-    size_t n_state;
-} ts_batch;
-
-typedef struct ts_engine {
-    bandit_engine base;
-    bandit_features features;
-    size_t m;         /* number of inducing points */
-    double *variance; /* n arms, for `dtc`: only the entries of pulled arms are set */
-    ts_batch batches[2];
-    unsigned in_force;
-} ts_engine;
 
 /* The stored scalars of a batch, in the machine's byte order. */
 typedef struct ts_state {
@@ -67,14 +34,14 @@ typedef struct ts_state {
 
 static const char STATE_MAGIC[BANDIT_STATE_KIND] = "s_gp_ts";
 
-static ts_engine *self(bandit_engine *engine)
+static bandit_ts_engine *self(bandit_engine *engine)
 {
-    return (ts_engine *)engine;
+    return (bandit_ts_engine *)engine;
 }
 
-static const ts_batch *in_force(const bandit_engine *engine)
+static const bandit_ts_batch *in_force(const bandit_engine *engine)
 {
-    const ts_engine *ts = (const ts_engine *)engine;
+    const bandit_ts_engine *ts = (const bandit_ts_engine *)engine;
     return &ts->batches[ts->in_force];
 }
 
@@ -85,7 +52,7 @@ static bool stands_on_features(const bandit_engine *engine)
 
 static bandit_status ts_open(bandit_engine *engine, bandit_error *err)
 {
-    ts_engine *ts = self(engine);
+    bandit_ts_engine *ts = self(engine);
     const bandit_options *o = &engine->options;
     size_t n = bandit_arms_count(engine->arms), d = bandit_arms_dimension(engine->arms);
 
@@ -112,9 +79,9 @@ static bandit_status ts_open(bandit_engine *engine, bandit_error *err)
 
 static void ts_close(bandit_engine *engine)
 {
-    ts_engine *ts = self(engine);
+    bandit_ts_engine *ts = self(engine);
     for (int i = 0; i < 2; i++) {
-        ts_batch *batch = &ts->batches[i];
+        bandit_ts_batch *batch = &ts->batches[i];
         bandit_ledger_clear(&batch->ledger);
         free(batch->dictionary);
         bandit_posterior_clear(&batch->posterior);
@@ -129,12 +96,12 @@ static void ts_close(bandit_engine *engine)
 
 static size_t ts_memory(const bandit_engine *engine)
 {
-    const ts_engine *ts = (const ts_engine *)engine;
+    const bandit_ts_engine *ts = (const bandit_ts_engine *)engine;
     size_t bytes = bandit_features_memory(&ts->features);
     if (ts->variance)
         bytes += bandit_arms_count(engine->arms) * sizeof *ts->variance;
     for (int i = 0; i < 2; i++) {
-        const ts_batch *batch = &ts->batches[i];
+        const bandit_ts_batch *batch = &ts->batches[i];
         bytes += batch->ledger.capacity * sizeof(bandit_arm_sum) +
                  batch->capacity_dictionary * sizeof(uint32_t) + bandit_posterior_memory(&batch->posterior) +
                  bandit_feature_posterior_memory(&batch->on_features) +
@@ -147,7 +114,7 @@ static size_t ts_memory(const bandit_engine *engine)
 /* ---- batches ------------------------------------------------------------------------------------------- */
 
 /* Sets next->dictionary to at most m pulled arms: all of them, or a sample of the k-DPP. */
-static bandit_status draw_inducing(bandit_engine *engine, ts_batch *next, bandit_error *err)
+static bandit_status draw_inducing(bandit_engine *engine, bandit_ts_batch *next, bandit_error *err)
 {
     bandit_status status =
         bandit_inducing_draw(next->dictionary, &next->n_dictionary, self(engine)->m, &engine->options,
@@ -156,7 +123,7 @@ static bandit_status draw_inducing(bandit_engine *engine, ts_batch *next, bandit
     return status;
 }
 
-static bandit_status choose_inducing(bandit_engine *engine, const ts_batch *ended, ts_batch *next,
+static bandit_status choose_inducing(bandit_engine *engine, const bandit_ts_batch *ended, bandit_ts_batch *next,
                                      bandit_error *err)
 {
     if (next->ledger.n <= self(engine)->m) {
@@ -174,7 +141,7 @@ static bandit_status choose_inducing(bandit_engine *engine, const ts_batch *ende
     return draw_inducing(engine, next, err);
 }
 
-static bandit_status build_posterior(bandit_engine *engine, ts_batch *batch, bandit_error *err)
+static bandit_status build_posterior(bandit_engine *engine, bandit_ts_batch *batch, bandit_error *err)
 {
     if (stands_on_features(engine)) {
         bandit_status status =
@@ -190,7 +157,7 @@ static bandit_status build_posterior(bandit_engine *engine, ts_batch *batch, ban
                                   err);
 }
 
-static bandit_status reserve_embedding(ts_batch *batch, bandit_error *err)
+static bandit_status reserve_embedding(bandit_ts_batch *batch, bandit_error *err)
 {
     if (bandit_reserve((void **)&batch->w, &batch->capacity_w, batch->posterior.m, sizeof(double)) &&
         bandit_reserve((void **)&batch->scratch, &batch->capacity_scratch,
@@ -199,21 +166,26 @@ static bandit_status reserve_embedding(ts_batch *batch, bandit_error *err)
     return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
 }
 
-/* Start-of-batch variance, paper's scale. */
-static double variance_of(ts_batch *batch, uint32_t arm)
+bandit_embedding bandit_ts_embed(bandit_ts_batch *batch, uint32_t arm)
 {
-    bandit_embedding e = batch->on_features.features
-                             ? bandit_feature_posterior_embed(&batch->on_features, arm)
-                             : bandit_posterior_embed(&batch->posterior, arm, batch->w, batch->scratch);
+    return batch->on_features.features
+               ? bandit_feature_posterior_embed(&batch->on_features, arm)
+               : bandit_posterior_embed(&batch->posterior, arm, batch->w, batch->scratch);
+}
+
+/* Start-of-batch variance, paper's scale. */
+static double variance_of(bandit_ts_batch *batch, uint32_t arm)
+{
+    bandit_embedding e = bandit_ts_embed(batch, arm);
     return e.residual + e.norm2;
 }
 
 /* Chooses the dictionary by leverage scores under the batch that has ended. If that had no model, the scores
  * are those under the posterior of a sample of the k-DPP (ours, not the paper's). */
-static bandit_status resample_dictionary(bandit_engine *engine, ts_batch *ended, ts_batch *next,
+static bandit_status resample_dictionary(bandit_engine *engine, bandit_ts_batch *ended, bandit_ts_batch *next,
                                          bandit_error *err)
 {
-    ts_batch *scores = ended;
+    bandit_ts_batch *scores = ended;
     bandit_status status = BANDIT_OK;
     if (!ended->has_model) {
         scores = next;
@@ -244,12 +216,12 @@ static bandit_status resample_dictionary(bandit_engine *engine, ts_batch *ended,
 /* The width in standard deviations. */
 static double radius(const bandit_engine *engine, const void *batch)
 {
-    return bandit_confidence_sparse_sample(&engine->options, ((const ts_batch *)batch)->ledger.observations);
+    return bandit_confidence_sparse_sample(&engine->options, ((const bandit_ts_batch *)batch)->ledger.observations);
 }
 
 /* Completes the frozen batch from its ledger and dictionary. A new batch and a restored one both take this
  * path. */
-static bandit_status freeze(bandit_engine *engine, ts_batch *batch, const bandit_pick *pending,
+static bandit_status freeze(bandit_engine *engine, bandit_ts_batch *batch, const bandit_pick *pending,
                             size_t n_pending, const bandit_executor *executor, bandit_error *err)
 {
     bandit_status status = build_posterior(engine, batch, err);
@@ -286,8 +258,8 @@ static bandit_status ts_begin_batch(bandit_engine *engine, const bandit_result *
                                     const bandit_pick *pending, size_t n_pending,
                                     const bandit_executor *executor, bandit_error *err)
 {
-    ts_engine *ts = self(engine);
-    ts_batch *ended = &ts->batches[ts->in_force], *next = &ts->batches[1 - ts->in_force];
+    bandit_ts_engine *ts = self(engine);
+    bandit_ts_batch *ended = &ts->batches[ts->in_force], *next = &ts->batches[1 - ts->in_force];
     bandit_status status =
         bandit_engine_next_ledger(engine, &next->ledger, &ended->ledger, results, n_results, err);
     if (status != BANDIT_OK)
@@ -312,7 +284,7 @@ static bandit_status ts_begin_batch(bandit_engine *engine, const bandit_result *
 static bandit_status ts_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
                               const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
 {
-    ts_batch *batch = &self(engine)->batches[self(engine)->in_force];
+    bandit_ts_batch *batch = &self(engine)->batches[self(engine)->in_force];
     bandit_status status = bandit_ledger_amend(&batch->ledger, amendments, n, sums, n_sums, err);
     if (batch->drawn_at > batch->ledger.observations)
         batch->drawn_at = batch->ledger.observations;
@@ -323,8 +295,8 @@ static bandit_status ts_restore(bandit_engine *engine, const bandit_checkpoint *
                                 const bandit_pick *pending, size_t n_pending, const bandit_executor *executor,
                                 bandit_error *err)
 {
-    ts_engine *ts = self(engine);
-    ts_batch *batch = &ts->batches[ts->in_force];
+    bandit_ts_engine *ts = self(engine);
+    bandit_ts_batch *batch = &ts->batches[ts->in_force];
     size_t n_arms = bandit_arms_count(engine->arms), n = checkpoint->n_dictionary;
     ts_state state;
     bandit_status status = bandit_state_read(&state, sizeof state, STATE_MAGIC, checkpoint, err);
@@ -348,20 +320,15 @@ static bandit_status ts_restore(bandit_engine *engine, const bandit_checkpoint *
 
 /* ---- picks --------------------------------------------------------------------------------------------- */
 
-static bandit_stop_rule stop_rule(const ts_batch *batch)
+static bandit_stop_rule stop_rule(const bandit_ts_batch *batch)
 {
     if (!batch->has_model)
         return batch->n_picks + batch->n_pending > 0 ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
     return batch->n_picks > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
 }
 
-/* Chooses the argmax of the batch's next sample. Before the first rewards, the first pick is a uniform arm,
- * and further ones are samples of the prior. */
-static bool choose(const bandit_engine *engine, ts_batch *batch, const bandit_select_limits *limits,
-                   const bandit_executor *executor, uint32_t *arm)
+void bandit_ts_draw(const bandit_engine *engine, bandit_ts_batch *batch)
 {
-    if (!batch->has_model && batch->n_picks + batch->n_pending == 0)
-        return bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, 0, limits, arm);
     const uint64_t samples = (uint64_t)1 << 24; /* number of different samples in a batch */
     uint64_t seed = engine->options.seed, sample = batch->n_picks % samples;
     if (stands_on_features(engine)) {
@@ -371,6 +338,16 @@ static bool choose(const bandit_engine *engine, ts_batch *batch, const bandit_se
     } else {
         bandit_svgp_draw(&batch->sampler, batch->alpha, seed, engine->batch, sample);
     }
+}
+
+/* Chooses the argmax of the batch's next sample. Before the first rewards, the first pick is a uniform arm,
+ * and further ones are samples of the prior. */
+static bool choose(const bandit_engine *engine, bandit_ts_batch *batch, const bandit_select_limits *limits,
+                   const bandit_executor *executor, uint32_t *arm)
+{
+    if (!batch->has_model && batch->n_picks + batch->n_pending == 0)
+        return bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, 0, limits, arm);
+    bandit_ts_draw(engine, batch);
     return bandit_svgp_argmax(&batch->sampler, executor, limits->withheld, limits->n_withheld, arm);
 }
 
@@ -378,8 +355,8 @@ static bandit_status ts_select(bandit_engine *engine, const bandit_select_limits
                                const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
                                bandit_error *err)
 {
-    ts_engine *ts = self(engine);
-    ts_batch *batch = &ts->batches[ts->in_force];
+    bandit_ts_engine *ts = self(engine);
+    bandit_ts_batch *batch = &ts->batches[ts->in_force];
     bandit_status status =
         bandit_svgp_sampler_prepare(&batch->sampler, &batch->posterior, &ts->features, executor, err);
     if (status != BANDIT_OK)
@@ -402,8 +379,8 @@ static bandit_status ts_select(bandit_engine *engine, const bandit_select_limits
 static bandit_status ts_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
                                      const bandit_executor *executor, bandit_error *err)
 {
-    ts_engine *ts = self(engine);
-    ts_batch *batch = &ts->batches[ts->in_force];
+    bandit_ts_engine *ts = self(engine);
+    bandit_ts_batch *batch = &ts->batches[ts->in_force];
     (void)executor;
     (void)err;
     for (size_t i = 0; i < n_picks; i++)
@@ -416,7 +393,7 @@ static bandit_status ts_replay_picks(bandit_engine *engine, const bandit_pick *p
 
 static void ts_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
 {
-    const ts_batch *batch = in_force(engine);
+    const bandit_ts_batch *batch = in_force(engine);
     out->dictionary = batch->dictionary;
     out->n_dictionary = batch->n_dictionary;
     out->sums = batch->ledger.sums;
@@ -435,7 +412,7 @@ static double alpha_in_force(const bandit_engine *engine)
 static bandit_status ts_predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
                                 size_t n, bandit_prediction *out, bandit_error *err)
 {
-    const ts_batch *batch = in_force(engine);
+    const bandit_ts_batch *batch = in_force(engine);
     const bandit_posterior *posterior = &batch->posterior;
     const bandit_posterior prior = {.covariance = &engine->covariance, .lambda = engine->options.lambda};
     if (!engine->started)
@@ -455,7 +432,7 @@ static const bandit_posterior *ts_posterior(const bandit_engine *engine)
 
 static void ts_describe(const bandit_engine *engine, bandit_description *out)
 {
-    const ts_batch *batch = in_force(engine);
+    const bandit_ts_batch *batch = in_force(engine);
     out->observations = batch->ledger.observations;
     out->beta = alpha_in_force(engine) * sqrt(engine->options.lambda); /* factor of the paper's deviation */
     out->dictionary = batch->dictionary;
@@ -468,7 +445,7 @@ static void ts_describe(const bandit_engine *engine, bandit_description *out)
 }
 
 const bandit_algorithm_table bandit_s_gp_ts_list_table = {
-    .size = sizeof(ts_engine),
+    .size = sizeof(bandit_ts_engine),
     .from_sums = true,
     .open = ts_open,
     .close = ts_close,
@@ -477,6 +454,7 @@ const bandit_algorithm_table bandit_s_gp_ts_list_table = {
     .restore = ts_restore,
     .select = ts_select,
     .replay_picks = ts_replay_picks,
+    .explain = bandit_ts_explain,
     .checkpoint = ts_checkpoint,
     .predict = ts_predict,
     .posterior = ts_posterior,

@@ -137,6 +137,11 @@ bandit_status bandit_space_choose(bandit_space_engine *engine, bandit_space_batc
                                   const bandit_select_limits *limits, bandit_stop_rule *stop,
                                   bandit_error *err);
 
+/* As bandit_algorithm_table.explain. */
+bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
+                                          const bandit_select_limits *limits, const bandit_executor *executor,
+                                          bandit_reason *out, bandit_error *err);
+
 /* ---- space_engine.c ------------------------------------------------------------------------------------ */
 
 /* Whether and why the batch ends before another pick. */
@@ -177,7 +182,8 @@ size_t bandit_space_engine_memory(const bandit_engine *engine);
         .open = bandit_space_engine_open, .close = bandit_space_engine_close,                                \
         .begin_batch = bandit_space_engine_begin_batch, .amend = bandit_space_engine_amend,                  \
         .restore = bandit_space_engine_restore, .select = bandit_space_engine_select,                        \
-        .replay_picks = bandit_space_engine_replay_picks, .checkpoint = bandit_space_engine_checkpoint,      \
+        .replay_picks = bandit_space_engine_replay_picks, .explain = bandit_space_engine_explain,            \
+        .checkpoint = bandit_space_engine_checkpoint,                                                        \
         .predict = bandit_space_engine_predict, .posterior = bandit_space_engine_posterior,                  \
         .describe = bandit_space_engine_describe, .memory = bandit_space_engine_memory,                      \
     }

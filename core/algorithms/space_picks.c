@@ -1,5 +1,6 @@
 /* The choice of the next point: the design before the first reward, then the maximum of the acquisition or of
  * a sampled function among the points that may be picked. */
+#include "core/algorithms/reason.h"
 #include "core/algorithms/space_design.h"
 #include "core/algorithms/space_engine.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STARTS = 1024 };
+enum { MOST_STARTS = 1024, MOST_PICKS = 1 << 24 /* with different random numbers, in a batch */ };
 
 static const bandit_space *space_of(const bandit_space_engine *e)
 {
@@ -326,51 +327,60 @@ static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch 
     e->maximizer.steps = e->steps;
 }
 
+/* What the next pick maximizes. Needs the grid, and memory for its values. */
+static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
+                                  const bandit_select_limits *limits, choice *c, bandit_objective *objective,
+                                  bandit_error *err)
+{
+    const bandit_options *o = &e->base.options;
+    bandit_status status = make_grid(e, b, limits->fixed, err);
+    if (status == BANDIT_OK)
+        status = learn_feasibility(e, b, limits, err);
+    if (status == BANDIT_OK && !e->rule->samples)
+        status = bandit_grid_update(&e->grid, &b->surface, err);
+    if (status != BANDIT_OK)
+        return status;
+    double *means = e->values + e->maximizer.n_grid, *variances = means + BANDIT_MAXIMIZE_TRIALS;
+    *c = (choice){.e = e,
+                  .b = b,
+                  .limits = limits,
+                  .acquisition = acquisition_of(e, b, incumbent_of(e, b, limits->fixed)),
+                  .strict = true,
+                  .means = means,
+                  .variances = variances,
+                  .slope = variances + BANDIT_MAXIMIZE_TRIALS};
+    c->penalty = penalty_of(e, b, &c->acquisition);
+    *objective = (bandit_objective){c, acquisition_values, acquisition_slopes, accepts};
+    if (!e->rule->samples)
+        return BANDIT_OK;
+    *objective = (bandit_objective){c, sample_values, sample_slopes, accepts};
+    status = bandit_svgp_sampler_prepare(&e->sampler, &b->posterior, &e->features, &bandit_executor_serial,
+                                         err);
+    if (status == BANDIT_OK)
+        bandit_svgp_draw(&e->sampler, b->width, o->seed, e->base.batch, b->n_picks % MOST_PICKS);
+    return status;
+}
+
 /* Sets e->coded to the maximizer's answer. */
 static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
                               const bandit_select_limits *limits, bool *found, bandit_error *err)
 {
-    const bandit_options *o = &e->base.options;
-    const uint64_t most = (uint64_t)1 << 24;
-    bandit_status status = make_grid(e, b, limits->fixed, err);
-    if (status == BANDIT_OK)
-        status = learn_feasibility(e, b, limits, err);
-    if (status != BANDIT_OK)
-        return status;
-    if (!e->rule->samples)
-        status = bandit_grid_update(&e->grid, &b->surface, err);
+    choice c;
+    bandit_objective objective;
+    bandit_status status = start_choice(e, b, limits, &c, &objective, err);
     if (status != BANDIT_OK)
         return status;
     look_beside_leader(e, b);
     size_t n = e->maximizer.n_grid;
-    double *means = e->values + n, *variances = means + BANDIT_MAXIMIZE_TRIALS;
-    choice c = {.e = e,
-                .b = b,
-                .limits = limits,
-                .acquisition = acquisition_of(e, b, incumbent_of(e, b, limits->fixed)),
-                .strict = true,
-                .means = means,
-                .variances = variances,
-                .slope = variances + BANDIT_MAXIMIZE_TRIALS};
-    c.penalty = penalty_of(e, b, &c.acquisition);
-    bandit_objective objective = {&c, acquisition_values, acquisition_slopes, accepts};
-    if (e->rule->samples) {
-        objective = (bandit_objective){&c, sample_values, sample_slopes, accepts};
-        status = bandit_svgp_sampler_prepare(&e->sampler, &b->posterior, &e->features,
-                                             &bandit_executor_serial, err);
-        if (status != BANDIT_OK)
-            return status;
-        bandit_svgp_draw(&e->sampler, b->width, o->seed, e->base.batch, b->n_picks % most);
+    if (e->rule->samples)
         sample_values(&c, e->maximizer.features, n, e->values);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            e->values[i] = bandit_acquisition_value(&c.acquisition, e->grid.mean[i], e->grid.variance[i]) -
-                           (c.penalty > 0.0 ? c.penalty * e->shortfall[i] : 0.0);
-    }
+    for (size_t i = 0; i < n && !e->rule->samples; i++)
+        e->values[i] = bandit_acquisition_value(&c.acquisition, e->grid.mean[i], e->grid.variance[i]) -
+                       (c.penalty > 0.0 ? c.penalty * e->shortfall[i] : 0.0);
     *found = false;
     for (int attempt = 0; status == BANDIT_OK && attempt < 2 && !*found; attempt++) {
         c.strict = attempt == 0;
-        status = bandit_maximizer_run(&e->maximizer, &objective, e->values, b->n_picks % most, e->coded,
+        status = bandit_maximizer_run(&e->maximizer, &objective, e->values, b->n_picks % MOST_PICKS, e->coded,
                                       found, err);
     }
     return status;
@@ -383,17 +393,23 @@ bool bandit_space_samples_uncertainty(const bandit_space_engine *e, const bandit
     return !b->has_model && e->base.options.init == BANDIT_INIT_UNCERTAINTY;
 }
 
+/* Whether the next pick is a uniform point. */
+static bool explores(const bandit_space_engine *e, const bandit_space_batch *b)
+{
+    const bandit_options *o = &e->base.options;
+    return b->has_model && e->rule->explores &&
+           bandit_random_uniform(o->seed, e->base.batch, BANDIT_PURPOSE_UNIFORM,
+                                 (uint64_t)1 << 63 | b->n_picks) < o->epsilon;
+}
+
 bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
                                   const bandit_select_limits *limits, bandit_stop_rule *stop,
                                   bandit_error *err)
 {
     const bandit_options *o = &e->base.options;
-    bool found = false, explores = false;
+    bool found = false;
     bandit_status status;
-    if (b->has_model && e->rule->explores)
-        explores = bandit_random_uniform(o->seed, e->base.batch, BANDIT_PURPOSE_UNIFORM,
-                                         (uint64_t)1 << 63 | b->n_picks) < o->epsilon;
-    if (explores)
+    if (explores(e, b))
         status = bandit_design_random(&e->base, b->n_picks, limits, e->coded, &found, err);
     else if (b->has_model || bandit_space_samples_uncertainty(e, b))
         status = maximize(e, b, limits, &found, err);
@@ -408,4 +424,72 @@ bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
     if (fmax(0.0, b->surface.variance) / o->lambda < 1.0 / o->parallelism)
         *stop = BANDIT_STOP_INITIAL; /* [BBKB] Alg. 3 */
     return BANDIT_OK;
+}
+
+/* ---- why a point was picked ---------------------------------------------------------------------------- */
+
+static void split(const choice *c, bandit_reason *out)
+{
+    static const bandit_reason_rule rules[] = {[BANDIT_ACQUIRE_UCB] = BANDIT_REASON_BOUND,
+                                               [BANDIT_ACQUIRE_IMPROVEMENT] = BANDIT_REASON_IMPROVEMENT,
+                                               [BANDIT_ACQUIRE_PROBABILITY] = BANDIT_REASON_PROBABILITY,
+                                               [BANDIT_ACQUIRE_MEAN] = BANDIT_REASON_MEAN,
+                                               [BANDIT_ACQUIRE_VARIANCE] = BANDIT_REASON_UNCERTAINTY};
+    const bandit_acquisition *a = &c->acquisition;
+    out->rule = c->e->rule->samples ? BANDIT_REASON_SAMPLE : rules[a->kind];
+    if (out->rule == BANDIT_REASON_UNCERTAINTY)
+        bandit_reason_split_variance(out);
+    else if (out->rule == BANDIT_REASON_IMPROVEMENT)
+        bandit_reason_split_improvement(out, out->mean[0] - a->parameter,
+                                        bandit_acquisition_deviation(a, out->variance[0]));
+    else if (out->rule != BANDIT_REASON_PROBABILITY)
+        bandit_reason_split_value(out);
+    if (out->rule == BANDIT_REASON_BOUND)
+        out->width = a->parameter;
+    else if (out->rule == BANDIT_REASON_SAMPLE)
+        out->width = c->b->width;
+}
+
+/* The largest mean of the points with results, whether the rule uses it or not. */
+static double leading_mean(const bandit_space_engine *e, bandit_space_batch *b, double *features)
+{
+    double best = b->has_model ? -INFINITY : 0.0;
+    for (size_t i = 0; i < b->ledger.n && !bandit_pause(); i++) {
+        bandit_space_features_of(e->base.arms, b->ledger.sums[i].arm, features);
+        bandit_surface_look(&b->surface, features);
+        best = fmax(best, b->surface.mean);
+    }
+    return best;
+}
+
+bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
+                                          const bandit_select_limits *limits, const bandit_executor *executor,
+                                          bandit_reason *out, bandit_error *err)
+{
+    bandit_space_engine *e = (bandit_space_engine *)engine;
+    bandit_space_batch *b = &e->batches[e->in_force];
+    choice c;
+    bandit_objective objective;
+    (void)executor;
+    if (explores(e, b) || !(b->has_model || bandit_space_samples_uncertainty(e, b))) {
+        out->rule = b->has_model ? BANDIT_REASON_RANDOM : BANDIT_REASON_FIRST;
+        return BANDIT_OK;
+    }
+    bandit_status status = start_choice(e, b, limits, &c, &objective, err);
+    double *features = bandit_alloc(bandit_arms_dimension(engine->arms), sizeof *features);
+    if (status == BANDIT_OK && !features)
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (status == BANDIT_OK) {
+        bool improves = c.acquisition.kind == BANDIT_ACQUIRE_IMPROVEMENT ||
+                        c.acquisition.kind == BANDIT_ACQUIRE_PROBABILITY;
+        double incumbent =
+            improves ? incumbent_of(e, b, limits->fixed) : leading_mean(e, b, features);
+        bandit_space_features_of(engine->arms, arm, features);
+        objective.values(&c, features, 1, &out->score);
+        bandit_surface_look(&b->surface, features);
+        bandit_reason_set_model(out, b->surface.mean, b->surface.variance, incumbent);
+        split(&c, out);
+    }
+    free(features);
+    return status;
 }

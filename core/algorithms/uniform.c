@@ -19,6 +19,7 @@ static void choose_uniform_point(const bandit_exact_engine *e, const bandit_geno
 
 static const bandit_exact_rule rule = {
     .end = BANDIT_END_NEVER,
+    .reason = BANDIT_REASON_RANDOM,
     .choose = choose_uniform,
     .choose_point = choose_uniform_point,
 };

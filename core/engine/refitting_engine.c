@@ -388,6 +388,7 @@ const bandit_algorithm_table bandit_refitting_table = {
     .restore = refitting_restore,
     .select = refitting_select,
     .replay_picks = refitting_replay_picks,
+    .explain = bandit_refitting_explain,
     .checkpoint = refitting_checkpoint,
     .predict = refitting_predict,
     .describe = refitting_describe,

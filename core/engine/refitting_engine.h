@@ -48,6 +48,13 @@ bool bandit_refitting_applies(const bandit_options *options);
  * converted. */
 void bandit_refitting_in_reward_units(const bandit_refitting_engine *e, bandit_prediction *p, size_t n);
 
+/* ---- reasons.c ----------------------------------------------------------------------------------------- */
+
+/* Entry of bandit_refitting_table. */
+bandit_status bandit_refitting_explain(bandit_engine *engine, uint32_t arm,
+                                       const bandit_select_limits *limits, const bandit_executor *executor,
+                                       bandit_reason *out, bandit_error *err);
+
 /* ---- refitting_rewards.c ------------------------------------------------------------------------------- */
 
 /* Sets e->results (n_taken) to `results`, with each reward as it joins the ledger, and e->next_within and

@@ -475,6 +475,7 @@ const bandit_algorithm_table bandit_several_table = {
     .restore = several_restore,
     .select = several_select,
     .replay_picks = several_replay_picks,
+    .explain = bandit_several_explain,
     .checkpoint = several_checkpoint,
     .predict = several_predict,
     .describe = several_describe,

@@ -95,6 +95,11 @@ bandit_status bandit_several_select_list(bandit_several_engine *engine, const ba
                                          const bandit_executor *executor, bandit_pick *picks,
                                          bandit_selection *out, bandit_error *err);
 
+/* As bandit_algorithm_table.explain, in the units of the models, once there are any. */
+bandit_status bandit_several_explain_list(bandit_several_engine *engine, uint32_t arm,
+                                          const bandit_select_limits *limits, bandit_reason *out,
+                                          bandit_error *err);
+
 /* Looks at the arm in all posteriors, without picks in flight: mean[j] and known[j] as in bandit_outlook. */
 void bandit_several_look_list(bandit_several_engine *engine, uint32_t arm, double *mean, double *known);
 
@@ -108,10 +113,21 @@ bandit_status bandit_several_select_space(bandit_several_engine *engine, const b
                                           const bandit_executor *executor, bandit_pick *picks,
                                           bandit_selection *out, bandit_error *err);
 
+/* As bandit_several_explain_list. */
+bandit_status bandit_several_explain_space(bandit_several_engine *engine, uint32_t arm,
+                                           const bandit_select_limits *limits, bandit_reason *out,
+                                           bandit_error *err);
+
 /* Looks at n arms in all posteriors, as above; mean and known have a row of engine->n entries for each. The first
  * look of a batch starts the surfaces in space.known. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL. */
 bandit_status bandit_several_look_space(bandit_several_engine *engine, const uint32_t *arms, size_t n,
                                         double *mean, double *known, bandit_error *err);
+
+/* ---- reasons.c ----------------------------------------------------------------------------------------- */
+
+/* Entry of bandit_several_table. */
+bandit_status bandit_several_explain(bandit_engine *engine, uint32_t arm, const bandit_select_limits *limits,
+                                     const bandit_executor *executor, bandit_reason *out, bandit_error *err);
 
 /* ---- several_state.c ----------------------------------------------------------------------------------- */
 

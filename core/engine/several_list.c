@@ -254,6 +254,22 @@ static bandit_status prepare(bandit_several_engine *e, const bandit_select_limit
     return status;
 }
 
+bandit_status bandit_several_explain_list(bandit_several_engine *e, uint32_t arm,
+                                          const bandit_select_limits *limits, bandit_reason *out,
+                                          bandit_error *err)
+{
+    bandit_status status = prepare(e, limits, err);
+    if (status != BANDIT_OK)
+        return status;
+    out->score = exact_value(e, arm);
+    for (size_t j = 0; j < e->n; j++) {
+        bandit_gain_selector *s = selector(e, j);
+        double start, now = bandit_gain_look(s, arm, &out->mean[j], &start);
+        out->variance[j] = now * s->posterior->lambda;
+    }
+    return BANDIT_OK;
+}
+
 bandit_status bandit_several_select_list(bandit_several_engine *e, const bandit_select_limits *limits,
                                          const bandit_executor *executor, bandit_pick *picks,
                                          bandit_selection *out, bandit_error *err)

@@ -342,15 +342,13 @@ static bool is_silent(const bandit_several_engine *e)
     return all;
 }
 
-/* Sets e->space.coded to the next point. */
-static bandit_status choose(bandit_several_engine *e, const bandit_select_limits *limits, bool *found,
-                            bandit_error *err)
+/* What the next pick maximizes, and its values on the grid. */
+static bandit_status start_choice(bandit_several_engine *e, const bandit_select_limits *limits, choice *c,
+                                  bandit_error *err)
 {
     bandit_several_space *s = &e->space;
-    uint64_t n_picks = batch_of(e, 0)->n_picks, most = (uint64_t)1 << 24;
-    *found = false;
     bandit_status status = bandit_several_join(e, err);
-    s->widening = status == BANDIT_OK ? widening(e, e->base.batch + n_picks) : 1.0;
+    s->widening = status == BANDIT_OK ? widening(e, e->base.batch + batch_of(e, 0)->n_picks) : 1.0;
     if (status == BANDIT_OK)
         status = make_grid(e, limits->fixed, err);
     if (status == BANDIT_OK)
@@ -359,21 +357,58 @@ static bandit_status choose(bandit_several_engine *e, const bandit_select_limits
         status = grid_values(e, err);
     if (status != BANDIT_OK)
         return status;
-    look_beside_front(e, e->base.batch + n_picks);
     size_t room = e->n * (size_t)BANDIT_MAXIMIZE_TRIALS;
     double *means = s->values + s->maximizer.n_grid;
-    choice c = {.e = e,
-                .limits = limits,
-                .silent = is_silent(e),
-                .means = means,
-                .variances = means + room,
-                .known = means + 2 * room};
+    *c = (choice){.e = e,
+                  .limits = limits,
+                  .silent = is_silent(e),
+                  .means = means,
+                  .variances = means + room,
+                  .known = means + 2 * room};
+    return BANDIT_OK;
+}
+
+/* Sets e->space.coded to the next point. */
+static bandit_status choose(bandit_several_engine *e, const bandit_select_limits *limits, bool *found,
+                            bandit_error *err)
+{
+    bandit_several_space *s = &e->space;
+    uint64_t n_picks = batch_of(e, 0)->n_picks, most = (uint64_t)1 << 24;
+    choice c;
+    *found = false;
+    bandit_status status = start_choice(e, limits, &c, err);
+    if (status != BANDIT_OK)
+        return status;
+    look_beside_front(e, e->base.batch + n_picks);
     const bandit_objective objective = {&c, values, slopes, accepts};
     for (int attempt = 0; status == BANDIT_OK && attempt < 2 && !*found; attempt++) {
         c.strict = attempt == 0;
         status =
             bandit_maximizer_run(&s->maximizer, &objective, s->values, n_picks % most, s->coded, found, err);
     }
+    return status;
+}
+
+bandit_status bandit_several_explain_space(bandit_several_engine *e, uint32_t arm,
+                                           const bandit_select_limits *limits, bandit_reason *out,
+                                           bandit_error *err)
+{
+    choice c;
+    bandit_status status = start_choice(e, limits, &c, err);
+    double *features = bandit_alloc(bandit_arms_dimension(e->base.arms), sizeof *features);
+    if (status == BANDIT_OK && !features)
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (status == BANDIT_OK) {
+        bandit_space_features_of(e->base.arms, arm, features);
+        values(&c, features, 1, &out->score);
+        for (size_t j = 0; j < e->n; j++) {
+            bandit_surface *now = &batch_of(e, j)->surface;
+            bandit_surface_look(now, features);
+            out->mean[j] = now->mean;
+            out->variance[j] = fmax(0.0, now->variance);
+        }
+    }
+    free(features);
     return status;
 }
 

@@ -76,6 +76,11 @@ double bandit_acquisition_slopes(const bandit_acquisition *a, double mean, doubl
     return mean;
 }
 
+double bandit_acquisition_deviation(const bandit_acquisition *a, double variance)
+{
+    return removable(a, fmax(variance, a->smallest), NULL);
+}
+
 double bandit_acquisition_value(const bandit_acquisition *a, double mean, double variance)
 {
     double sigma = sqrt(fmax(variance, a->smallest));

@@ -21,6 +21,9 @@ typedef struct bandit_acquisition {
                    * (after Huang et al. 2006) */
 } bandit_acquisition;
 
+/* The deviation whose improvement is expected, for a posterior variance. */
+double bandit_acquisition_deviation(const bandit_acquisition *acquisition, double variance);
+
 double bandit_acquisition_value(const bandit_acquisition *acquisition, double mean, double variance);
 
 /* The same, with its derivatives with respect to mean and variance. */

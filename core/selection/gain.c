@@ -73,8 +73,7 @@ static void set_slots(bandit_gain_selector *s)
     s->next_slot = 0;
 }
 
-/* mean − f+; for the leader f2 − f+. */
-static double gap_of(const bandit_gain_selector *s, uint32_t arm, double mean)
+double bandit_gain_gap(const bandit_gain_selector *s, uint32_t arm, double mean)
 {
     return (arm == s->leader ? s->second : mean) - s->incumbent;
 }
@@ -86,7 +85,7 @@ static void start_bounds(bandit_gain_selector *s)
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_SELECTION);
     for (size_t a = 0; a < s->n_arms; a++) {
         bandit_pause_at(a);
-        double gap = gap_of(s, (uint32_t)a, s->mean[a]) + p->mean_error;
+        double gap = bandit_gain_gap(s, (uint32_t)a, s->mean[a]) + p->mean_error;
         double variance = fabs(s->variance[a]) * (1.0 + 1e-12) + p->variance_error;
         s->entries[a].arm = (uint32_t)a;
         s->entries[a].bound = with_slack(bandit_log_gain_bound(gap, variance, p->lambda, s->smallest));
@@ -263,7 +262,7 @@ double bandit_gain_look(bandit_gain_selector *s, uint32_t arm, double *mean, dou
 double bandit_gain_value(bandit_gain_selector *s, uint32_t arm)
 {
     double mean, start, variance = bandit_gain_look(s, arm, &mean, &start);
-    return bandit_log_gain(gap_of(s, arm, mean), variance, s->posterior->lambda, s->smallest) -
+    return bandit_log_gain(bandit_gain_gap(s, arm, mean), variance, s->posterior->lambda, s->smallest) -
            bandit_gain_penalty(s, arm);
 }
 
@@ -359,7 +358,7 @@ static void refresh(search *f, bandit_heap_entry *entries, size_t n)
     bandit_conditioning_gains(&s->conditioning, arms, stale, gains);
     for (size_t k = 0; k < stale; k++) {
         uint32_t arm = arms[k];
-        double gap = gap_of(s, arm, s->mean[arm]) + p->mean_error;
+        double gap = bandit_gain_gap(s, arm, s->mean[arm]) + p->mean_error;
         double variance = fabs(s->variance[arm]) * (1.0 + 1e-12) + p->variance_error - gains[k];
         double bound = bandit_log_gain(gap, fmax(0.0, variance), p->lambda, s->smallest);
         if (!f->found || with_slack(bound) >= f->best)

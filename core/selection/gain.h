@@ -108,6 +108,9 @@ bool bandit_gain_best(bandit_gain_selector *selector, const uint32_t *withheld, 
  * (paper's scale). To the bit, they depend only on the posterior and the picks so far. */
 double bandit_gain_look(bandit_gain_selector *selector, uint32_t arm, double *mean, double *start);
 
+/* The gap whose improvement is expected, for an arm with this mean: mean − f+; for the leader f2 − f+. */
+double bandit_gain_gap(const bandit_gain_selector *selector, uint32_t arm, double mean);
+
 /* What an arm's value is lowered by where evaluations fail. */
 double bandit_gain_penalty(bandit_gain_selector *selector, uint32_t arm);
 

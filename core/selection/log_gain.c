@@ -6,21 +6,21 @@
 
 enum { HALVINGS = 60 };
 
-static double deviation_of(double variance, double lambda, double smallest)
+double bandit_gain_deviation(double variance, double lambda, double smallest)
 {
     return fmax(smallest, BANDIT_GAIN_WIDENING * sqrt(lambda) * variance / sqrt(variance + 1.0));
 }
 
 double bandit_log_gain(double gap, double variance, double lambda, double smallest)
 {
-    double s = deviation_of(variance, lambda, smallest);
+    double s = bandit_gain_deviation(variance, lambda, smallest);
     return log(s) + bandit_log_improvement(gap / s);
 }
 
 double bandit_log_gain_bound(double gap, double variance, double lambda, double smallest)
 {
     static const double log_sqrt_two_pi = 0.918938533204672741780;
-    double s = deviation_of(variance, lambda, smallest), z = gap / s, tail = s / (1.0 + z * z);
+    double s = bandit_gain_deviation(variance, lambda, smallest), z = gap / s, tail = s / (1.0 + z * z);
     if (gap <= 0.0)
         return log(tail) - 0.5 * z * z - log_sqrt_two_pi;
     return log(gap + tail * exp(-0.5 * z * z - log_sqrt_two_pi));

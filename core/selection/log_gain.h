@@ -9,8 +9,10 @@
  * learned from them describes that place: elsewhere, and where nearby arms differ, it is too sure. */
 #define BANDIT_GAIN_WIDENING 2.0
 
-/* log(s~ h(gap / s~)): gap = mu − f+ in units of the reward, variance v in the paper's scale; s~ is raised to
- * at least `smallest` > 0. */
+/* s~, raised to at least `smallest` > 0, for a variance v in the paper's scale. */
+double bandit_gain_deviation(double variance, double lambda, double smallest);
+
+/* log(s~ h(gap / s~)): gap = mu − f+ in units of the reward, and s~ as above. */
 double bandit_log_gain(double gap, double variance, double lambda, double smallest);
 
 /* An upper bound on bandit_log_gain, too large by at most 0.5, with fewer operations

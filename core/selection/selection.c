@@ -125,6 +125,14 @@ static double evaluate(bandit_selector *s, uint32_t arm, double *bound)
     return slot->mean + s->alpha * sqrt(variance);
 }
 
+double bandit_selector_look(bandit_selector *s, uint32_t arm, double *mean, double *variance)
+{
+    bandit_shadow_slot *slot = slot_for(s, arm);
+    *mean = slot->mean;
+    *variance = slot->residual + bandit_hallucination_norm2(&s->hallucination, &slot->shadow);
+    return *mean + s->alpha * sqrt(*variance);
+}
+
 double bandit_selector_value(bandit_selector *s, uint32_t arm)
 {
     double bound;

@@ -53,6 +53,9 @@ bool bandit_selector_best(bandit_selector *selector, const uint32_t *withheld, s
 /* The arm's current value: mean + alpha * standard deviation after the picks so far. */
 double bandit_selector_value(bandit_selector *selector, uint32_t arm);
 
+/* The same, with its mean and its variance after the picks so far (paper's scale). */
+double bandit_selector_look(bandit_selector *selector, uint32_t arm, double *mean, double *variance);
+
 /* Bytes held. */
 size_t bandit_selector_memory(const bandit_selector *selector);
 
