@@ -96,6 +96,10 @@ void handle_effects(http_request *request);
 void handle_diagnostics(http_request *request);
 void handle_outlook(http_request *request);
 
+/* ---- why.c --------------------------------------------------------------------------------------------- */
+
+void handle_trial_why(http_request *request);
+
 /* ---- tokens.c ------------------------------------------------------------------------------------------ */
 
 void handle_token_create(http_request *request);

@@ -67,6 +67,8 @@ const route api_routes[] = {
      handle_trial_list, NULL},
     {"/v1/studies/{study}/trials/{number}", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0,
      handle_trial_get, NULL},
+    {"/v1/studies/{study}/trials/{number}/why", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0,
+     handle_trial_why, NULL},
     {"/v1/studies/{study}/trials", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0,
      handle_trial_propose, NULL},
     {"/v1/studies/{study}/trials/{number}/amend", HTTP_POST, AUTH_EDITOR, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0,

@@ -252,8 +252,8 @@ static void hallucinate_picks(study *s, const engine_source *from, int64_t first
     free(list.picks);
 }
 
-static void restore_from(study *s, const engine_source *from, const store_engine_state *stored,
-                         engine_outcome *out)
+void engine_restore(study *s, const engine_source *from, const store_engine_state *stored,
+                    engine_outcome *out)
 {
     unpacked_state state;
     bandit_arm_sum *sums = malloc((stored->n_sums ? stored->n_sums : 1) * sizeof *sums);
@@ -290,7 +290,7 @@ static void restore_engine(study *s, const engine_source *from, engine_outcome *
     out->stored = store_read_engine_state(s->app->store, from->number, &stored, &error);
     if (out->stored != STORE_OK)
         return;
-    restore_from(s, from, &stored, out);
+    engine_restore(s, from, &stored, out);
     store_engine_state_clear(&stored);
 }
 

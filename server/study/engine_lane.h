@@ -42,6 +42,11 @@ void engine_ensure_arms(study *s, const engine_source *from, engine_outcome *out
 /* Loads the engine, with all stored picks, unless it is loaded. */
 void engine_ensure(study *s, const engine_source *from, engine_outcome *out);
 
+/* Restores the engine from this state, with the picks since then that are stored. The arms must be loaded, and there
+ * must be no engine. */
+void engine_restore(study *s, const engine_source *from, const store_engine_state *stored,
+                    engine_outcome *out);
+
 /* Packs the state that is stored with a batch: the engine's bytes, and with asynchronous feedback the trials
  * in flight when the batch began. first_trial: the first trial of the batch. The caller frees *out. False:
  * out of memory. */

@@ -1,0 +1,34 @@
+/* What was known when a trial was planned, read from the log of its study. past.c defines what is declared here. */
+#ifndef SERVER_STUDY_PAST_H
+#define SERVER_STUDY_PAST_H
+
+#include "server/store/store.h"
+
+/* A trial as it was then. */
+typedef struct past_trial {
+    int64_t batch; /* −1: a user's own */
+    uint32_t candidate;
+    trial_state state; /* TRIAL_QUEUED until it was told */
+    bool has_value;
+    int64_t told_seq; /* 0: not yet */
+} past_trial;
+
+typedef struct past {
+    int64_t trial;
+    int64_t seq, time;   /* of the log entry that planned it */
+    int64_t through_seq; /* later entries were not known to the plan */
+    char *definition;
+    int64_t candidates;     /* that existed, with those of the picks up to this trial */
+    past_trial *trials;     /* trial − 1 entries before it, and its own */
+    store_arm_sum *sums;    /* n_sums, ascending by arm: all sums of the batch's start, also empty ones */
+    int64_t *through;       /* batch + 1 entries: through_seq of each batch so far */
+    store_engine_state now; /* of the batch's start; borrows `sums` */
+    double *fixed;          /* the values that the ask fixed for this pick, coded; NULL: none */
+    size_t n_sums, n_fixed, trials_capacity, sums_capacity, through_capacity;
+} past;
+
+/* Reads the past of a trial that a batch planned. STORE_NOT_FOUND: the log has no such pick. */
+store_status past_read(past *out, store *s, int64_t study, int64_t trial, store_error *err);
+void past_clear(past *p);
+
+#endif
