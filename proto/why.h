@@ -22,7 +22,7 @@ typedef struct wire_neighbor {
 /* NaN is shown as null. */
 typedef struct wire_why {
     int64_t trial;
-    int64_t batch; /* < 0: shown as null */
+    int64_t batch;        /* < 0: shown as null */
     int64_t planned_at;   /* 0: shown as null */
     int64_t observations; /* in the model */
     const char *rule, *sentence;

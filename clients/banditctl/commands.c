@@ -64,6 +64,8 @@ static const command commands[] = {
      "import results that were measured before, from a .csv or .json file", NULL},
     {"best", "STUDY", 1, 1, 0, command_best,
      "show the best reported value and the point that the model recommends", NULL},
+    {"why", "STUDY TRIAL", 2, 2, 0, command_why, "say why a trial was chosen, and what the model knew then",
+     NULL},
     {"predict", "STUDY CANDIDATE…", 2, ANY, 0, command_predict,
      "predict the metric for candidates: candidate, mean, standard deviation, optimistic bound",
      "A candidate is a number, or, in a space, a point as JSON: '{\"level\": 3, \"fast\": true}'."},

@@ -26,6 +26,7 @@ exit_status command_study_clone(const arguments *a);
 exit_status command_ask(const arguments *a);
 exit_status command_tell(const arguments *a);
 exit_status command_best(const arguments *a);
+exit_status command_why(const arguments *a);
 exit_status command_predict(const arguments *a);
 exit_status command_export(const arguments *a);
 exit_status command_watch(const arguments *a);

@@ -274,6 +274,41 @@ exit_status command_best(const arguments *a)
     return status;
 }
 
+/* Prints the objects of a list. */
+static void print_list(const char *title, const json_t *list)
+{
+    const json_t *item;
+    size_t i;
+    json_array_foreach(list, i, item) print_members(title, item);
+}
+
+exit_status command_why(const arguments *a)
+{
+    static const char *const figures[] = {"rule", "score", "promise", "ignorance", "incumbent", "in_flight"};
+    int64_t trial;
+    char rest[48];
+    if (!read_whole(a->operands[1], &trial))
+        return wrong("the number of a trial", a->operands[1]);
+    snprintf(rest, sizeof rest, "/trials/%lld/why", (long long)trial);
+    char *path = study_path(a->operands[0], rest);
+    http_request request = {.method = "GET", .path = path, .cancel = -1};
+    json_t *why;
+    exit_status status = call(a, &request, &why);
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON)) {
+        print_text(json_text(why, "sentence", ""));
+        for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+            char *text = printable_value(json_object_get(why, figures[i]));
+            printf("%-12s %s\n", figures[i], text);
+            free(text);
+        }
+        print_list("expected", json_object_get(why, "predictions"));
+        print_list("nearest", json_object_get(why, "nearest"));
+    }
+    json_decref(why);
+    free(path);
+    return status;
+}
+
 exit_status command_predict(const arguments *a)
 {
     wire_writer w = WIRE_WRITER_INIT;

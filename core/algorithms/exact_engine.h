@@ -99,9 +99,9 @@ size_t bandit_exact_engine_memory(const bandit_engine *engine);
         .close = bandit_exact_engine_close, .begin_batch = bandit_exact_engine_begin_batch,                  \
         .amend = bandit_exact_engine_amend, .restore = bandit_exact_engine_restore,                          \
         .select = bandit_exact_engine_select, .replay_picks = bandit_exact_engine_replay_picks,              \
-        .explain = bandit_exact_engine_explain,                                                              \
-        .checkpoint = bandit_exact_engine_checkpoint, .predict = bandit_exact_engine_predict,                \
-        .describe = bandit_exact_engine_describe, .memory = bandit_exact_engine_memory,                      \
+        .explain = bandit_exact_engine_explain, .checkpoint = bandit_exact_engine_checkpoint,                \
+        .predict = bandit_exact_engine_predict, .describe = bandit_exact_engine_describe,                    \
+        .memory = bandit_exact_engine_memory,                                                                \
     }
 
 /* ---- what rules share ---------------------------------------------------------------------------------- */

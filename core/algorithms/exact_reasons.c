@@ -7,8 +7,8 @@ static bool explain_unscored(const bandit_exact_engine *e, uint32_t arm, bandit_
 {
     bool has_results = e->history.sums.n > 0;
     if (!e->posterior) {
-        out->rule = e->rule->reason == BANDIT_REASON_RANDOM || has_results ? e->rule->reason
-                                                                          : BANDIT_REASON_FIRST;
+        out->rule =
+            e->rule->reason == BANDIT_REASON_RANDOM || has_results ? e->rule->reason : BANDIT_REASON_FIRST;
         return true;
     }
     if (e->initial && e->engine.options.init == BANDIT_INIT_UNCERTAINTY) {

@@ -123,8 +123,8 @@ static bandit_status draw_inducing(bandit_engine *engine, bandit_ts_batch *next,
     return status;
 }
 
-static bandit_status choose_inducing(bandit_engine *engine, const bandit_ts_batch *ended, bandit_ts_batch *next,
-                                     bandit_error *err)
+static bandit_status choose_inducing(bandit_engine *engine, const bandit_ts_batch *ended,
+                                     bandit_ts_batch *next, bandit_error *err)
 {
     if (next->ledger.n <= self(engine)->m) {
         next->n_dictionary = next->ledger.n;
@@ -216,7 +216,8 @@ static bandit_status resample_dictionary(bandit_engine *engine, bandit_ts_batch 
 /* The width in standard deviations. */
 static double radius(const bandit_engine *engine, const void *batch)
 {
-    return bandit_confidence_sparse_sample(&engine->options, ((const bandit_ts_batch *)batch)->ledger.observations);
+    return bandit_confidence_sparse_sample(&engine->options,
+                                           ((const bandit_ts_batch *)batch)->ledger.observations);
 }
 
 /* Completes the frozen batch from its ledger and dictionary. A new batch and a restored one both take this

@@ -183,9 +183,9 @@ size_t bandit_space_engine_memory(const bandit_engine *engine);
         .begin_batch = bandit_space_engine_begin_batch, .amend = bandit_space_engine_amend,                  \
         .restore = bandit_space_engine_restore, .select = bandit_space_engine_select,                        \
         .replay_picks = bandit_space_engine_replay_picks, .explain = bandit_space_engine_explain,            \
-        .checkpoint = bandit_space_engine_checkpoint,                                                        \
-        .predict = bandit_space_engine_predict, .posterior = bandit_space_engine_posterior,                  \
-        .describe = bandit_space_engine_describe, .memory = bandit_space_engine_memory,                      \
+        .checkpoint = bandit_space_engine_checkpoint, .predict = bandit_space_engine_predict,                \
+        .posterior = bandit_space_engine_posterior, .describe = bandit_space_engine_describe,                \
+        .memory = bandit_space_engine_memory,                                                                \
     }
 
 #endif

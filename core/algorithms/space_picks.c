@@ -354,8 +354,8 @@ static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
     if (!e->rule->samples)
         return BANDIT_OK;
     *objective = (bandit_objective){c, sample_values, sample_slopes, accepts};
-    status = bandit_svgp_sampler_prepare(&e->sampler, &b->posterior, &e->features, &bandit_executor_serial,
-                                         err);
+    status =
+        bandit_svgp_sampler_prepare(&e->sampler, &b->posterior, &e->features, &bandit_executor_serial, err);
     if (status == BANDIT_OK)
         bandit_svgp_draw(&e->sampler, b->width, o->seed, e->base.batch, b->n_picks % MOST_PICKS);
     return status;
@@ -482,8 +482,7 @@ bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
     if (status == BANDIT_OK) {
         bool improves = c.acquisition.kind == BANDIT_ACQUIRE_IMPROVEMENT ||
                         c.acquisition.kind == BANDIT_ACQUIRE_PROBABILITY;
-        double incumbent =
-            improves ? incumbent_of(e, b, limits->fixed) : leading_mean(e, b, features);
+        double incumbent = improves ? incumbent_of(e, b, limits->fixed) : leading_mean(e, b, features);
         bandit_space_features_of(engine->arms, arm, features);
         objective.values(&c, features, 1, &out->score);
         bandit_surface_look(&b->surface, features);

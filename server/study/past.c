@@ -118,10 +118,11 @@ static void find_plan(void *arg, int64_t seq, int64_t time, const char *type, co
     reading *r = arg;
     past *p = r->p;
     r->seq = seq;
-    store_event *event = r->found ? NULL
-                                  : decode(r, time, type, payload,
-                                           1u << EVENT_BATCH_PLANNED | 1u << EVENT_BATCH_EXTENDED |
-                                               1u << EVENT_TRIAL_PROPOSED);
+    store_event *event =
+        r->found
+            ? NULL
+            : decode(r, time, type, payload,
+                     1u << EVENT_BATCH_PLANNED | 1u << EVENT_BATCH_EXTENDED | 1u << EVENT_TRIAL_PROPOSED);
     if (!event)
         return;
     if (event->type == EVENT_TRIAL_PROPOSED) {
@@ -175,12 +176,12 @@ static void take_known(void *arg, int64_t seq, int64_t time, const char *type, c
     reading *r = arg;
     past *p = r->p;
     r->seq = seq;
-    store_event *event = seq > p->through_seq
-                             ? NULL
-                             : decode(r, time, type, payload,
-                                      1u << EVENT_STUDY_CREATED | 1u << EVENT_STUDY_CHANGED |
-                                          1u << EVENT_CANDIDATES_SET | 1u << EVENT_CANDIDATES_ADDED |
-                                          1u << EVENT_TRIAL_TOLD | 1u << EVENT_TRIAL_AMENDED);
+    store_event *event =
+        seq > p->through_seq
+            ? NULL
+            : decode(r, time, type, payload,
+                     1u << EVENT_STUDY_CREATED | 1u << EVENT_STUDY_CHANGED | 1u << EVENT_CANDIDATES_SET |
+                         1u << EVENT_CANDIDATES_ADDED | 1u << EVENT_TRIAL_TOLD | 1u << EVENT_TRIAL_AMENDED);
     if (!event)
         return;
     if (event->type == EVENT_STUDY_CREATED)

@@ -144,8 +144,7 @@ static void add_neighbor(explanation *x, const store_arm_sum *sum, double distan
     wire_neighbor *n = &x->nearest[x->shown.n_nearest++];
     if (config->parameters)
         bandit_arms_coded(x->s->engine.arms, sum->arm, row);
-    candidate_view view =
-        candidate_view_of(config->wire, x->s->reference_candidates > 0, sum->arm, row);
+    candidate_view view = candidate_view_of(config->wire, x->s->reference_candidates > 0, sum->arm, row);
     *n = (wire_neighbor){.trial = trial_at(&x->past, sum->arm),
                          .candidate = view.candidate,
                          .space = view.space,

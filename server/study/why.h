@@ -12,7 +12,7 @@ typedef struct planned_trial {
 } planned_trial;
 
 /* Writes the answer about a trial that a batch planned. Call in a computing job; it touches nothing that the study
- * uses, so the study goes on. outcome->error: the engine refuses to restore the batch, and says why. */
+ * uses, so the study continues. outcome->error: the engine refuses to restore the batch, and says why. */
 void study_why(const app *a, const planned_trial *planned, wire_writer *w, engine_outcome *outcome);
 
 /* Writes the answer about a user's own trial of this number. */

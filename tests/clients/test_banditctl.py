@@ -35,6 +35,19 @@ def test_a_study_from_its_creation_to_its_end(site):
     assert site.run("study", "show", "from-file").returncode == 4
 
 
+def test_why_a_trial_was_chosen(site):
+    client = site.server.client()
+    client.create(definition(id="asked-why"))
+    for _ in range(3):
+        (trial,) = client.ask("asked-why", 1)["trials"]
+        client.tell("asked-why", [{"trial": trial["id"], "value": 0.5}])
+    printed = site.output("why", "asked-why", 3)
+    assert "upper_bound" in printed and "nearest" in printed and "expected" in printed, printed
+    assert site.output("why", "asked-why", 1).startswith("One of the first points"), printed
+    assert site.run("why", "asked-why", 9).returncode == 4
+    assert site.run("why", "asked-why", "last").returncode == 2
+
+
 def test_a_study_is_forked(site):
     client = site.server.client()
     client.create(definition(id="original"))

@@ -43,6 +43,23 @@ function general(trial) {
   return [...plain.map(([name, x]) => [title(name), shown(name, x)]), ...took];
 }
 
+// The sentence, and the figures behind it.
+function reasonOf(why, link) {
+  const figures = [
+    ...why.predictions.map((p) => [`Expected ${p.metric}`, `${number(p.mean, 5)} ± ${number(p.std, 3)}`]),
+    ['Best before', why.incumbent === null ? null : number(why.incumbent, 5)],
+    ['Promise', why.promise === null ? null : number(why.promise, 3)],
+    ['Ignorance', why.ignorance === null ? null : number(why.ignorance, 3)],
+    ['In flight', why.in_flight.length ? count(why.in_flight.length) : null],
+  ].filter(([, x]) => x !== null);
+  const columns = [
+    { title: 'Nearest result', cell: (n) => (n.trial === null ? 'imported' : link(n.trial)) },
+    { title: 'Value', cell: (n) => (n.value === null ? '–' : number(n.value, 5)) },
+    { title: 'Distance', cell: (n) => (n.distance === null ? '–' : number(n.distance, 3)) },
+  ];
+  return [h('p', { class: 'panel-note' }, why.sentence), figures.length ? facts(figures) : null, why.nearest.length ? table('Nearest results', columns, why.nearest) : null];
+}
+
 const AMENDED = ['completed', 'stopped', 'failed', 'infeasible']; // states whose result can be corrected
 
 export async function trialPage(element, feed, signal, text) {
@@ -53,11 +70,12 @@ export async function trialPage(element, feed, signal, text) {
   const curve = panel('Intermediate measurements', { wide: true });
   const about = panel('About this trial');
   const metadata = panel('Metadata');
+  const why = panel('Why this point');
   const histories = h('div', { class: 'panels histories' });
   const heading = h('div', { class: 'page-head trial-head' });
   const at = (n, words, rel) => h('a', { class: 'button small', href: address('studies', feed.id, 'trials', n), rel }, words);
   curve.element.hidden = true;
-  replace(element, heading, h('div', { class: 'panels' }, values.element, settings.element, curve.element, about.element, metadata.element), histories);
+  replace(element, heading, h('div', { class: 'panels' }, values.element, settings.element, curve.element, why.element, about.element, metadata.element), histories);
   let plot = null;
 
   function showCurve(trial) {
@@ -91,12 +109,16 @@ export async function trialPage(element, feed, signal, text) {
     replace(histories, historyTables(trial));
   }
 
+  // The reason never changes, so it is read once. It may take a moment: the page does not wait for it.
+  const explain = () => guarded(why, 'the reason', async () => replace(why.body, reasonOf(await get(studyPath(feed.id, `/trials/${id}/why`), signal), (n) => at(n, `Trial ${count(n)}`))), signal);
+
   const read = refresher(() => guarded(values, 'a trial', async () => show(await get(studyPath(feed.id, `/trials/${id}`), signal)), signal), signal, 1000);
   if (!Number.isInteger(id) || id < 1) {
     values.fail(`There is no trial ${text}.`);
-    for (const view of [settings, about, metadata]) view.element.hidden = true;
+    for (const view of [settings, about, metadata, why]) view.element.hidden = true;
     return;
   }
   feed.on('trials', read, signal);
   read();
+  explain();
 }

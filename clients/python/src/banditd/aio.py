@@ -379,6 +379,12 @@ class AsyncStudy:
         found: dict[str, Any] = await self._client._run(_calls.read(self.id, "/diagnostics"))
         return found
 
+    async def why(self, trial: Union[Trial, int]) -> dict[str, Any]:
+        """Why a trial was chosen: a sentence, and what the model knew at that moment."""
+        number = trial.id if isinstance(trial, Trial) else trial
+        found: dict[str, Any] = await self._client._run(_calls.read(self.id, f"/trials/{number}/why"))
+        return found
+
     async def export(self, format: str = "ndjson") -> bytes:
         """The whole study ("ndjson", for `Client.import_study`), or a table of its trials ("csv")."""
         exported: bytes = await self._client._run(_calls.export(self.id, format))

@@ -468,6 +468,12 @@ class Study:
         found: dict[str, Any] = self._client._run(_calls.read(self.id, "/diagnostics"))
         return found
 
+    def why(self, trial: Union[Trial, int]) -> dict[str, Any]:
+        """Why a trial was chosen: a sentence, and what the model knew at that moment."""
+        number = trial.id if isinstance(trial, Trial) else trial
+        found: dict[str, Any] = self._client._run(_calls.read(self.id, f"/trials/{number}/why"))
+        return found
+
     def export(self, format: str = "ndjson") -> bytes:
         """The whole study ("ndjson", for `Client.import_study`), or a table of its trials ("csv")."""
         exported: bytes = self._client._run(_calls.export(self.id, format))

@@ -1,6 +1,6 @@
 /* Every allocation of an engine with several metrics fails once, on features, on a kernel matrix, in an enumerated
  * space and in one that grows. The call that fails says so; after it the engine can be freed, and leaves nothing. */
-#include "bandit/engine.h"
+#include "bandit/reason.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/small_sets.h"
 
@@ -62,6 +62,10 @@ static bandit_status act(small_set set, const bandit_options *o, bandit_error *e
         status = bandit_engine_restore(&again, arms, o, 0, &now, NULL, 0, &bandit_executor_serial, err);
         if (status == BANDIT_OK)
             status = bandit_engine_replay_picks(again, picks, PICKS, &bandit_executor_serial, err);
+        const bandit_select_limits all = BANDIT_SELECT_LIMITS_INIT;
+        bandit_reason reason;
+        if (status == BANDIT_OK)
+            status = bandit_engine_explain(again, picks[0].arm, &all, &bandit_executor_serial, &reason, err);
     }
     bandit_engine_free(again);
     bandit_engine_free(engine);
