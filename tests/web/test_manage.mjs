@@ -98,7 +98,61 @@ async function tokens(site) {
   });
 }
 
+// A fork begins as the study was after a trial, and goes on by itself.
+async function forked(site) {
+  const [, second] = (await site.api.get('/v1/studies/training/trials?state=completed')).items;
+  await with_(site.chrome, { allowed: /409|422/ }, async (page) => {
+    await page.goto(`${site.url}/#/studies/training/trials/${second.id}`);
+    await page.click('button:text-is("Fork…")');
+    const id = page.getByLabel('Id of the fork');
+    assert.equal(await id.inputValue(), 'training-fork');
+    await id.fill('Training Fork');
+    await page.locator('dialog button:text-is("Fork")').click();
+    await page.waitForSelector('dialog .notice.wrong:not([hidden])');
+    await id.fill('training-fork');
+    await page.locator('dialog button:text-is("Fork")').click();
+    await until('the fork is shown', async () => page.url().endsWith('#/studies/training-fork'));
+    const fork = await site.api.get('/v1/studies/training-fork');
+    assert.ok(fork.trials_completed >= 2 && fork.trials_completed < 80, `${fork.trials_completed}`);
+    await page.goto(`${site.url}/#/studies/training/connect`);
+    await page.click('button:text-is("Fork…")');
+    await page.getByLabel('Id of the fork').fill('training-fork-2');
+    await page.locator('dialog button:text-is("Fork")').click();
+    await until('the whole fork is shown', async () => page.url().endsWith('#/studies/training-fork-2'));
+    assert.equal((await site.api.get('/v1/studies/training-fork-2')).observations, (await site.api.get('/v1/studies/training')).observations);
+  });
+}
+
+// Imported results are listed, and corrected or taken back; the earlier value stays.
+async function importedResults(site) {
+  await site.api.create({ id: 'imports', metric: { name: 'yield', goal: 'maximize' }, domain: { type: 'space', parameters: [{ name: 'heat', type: 'double', min: 0, max: 100, unit: '°C' }] } });
+  await site.api.post('/v1/studies/imports/observations', { observations: Array.from({ length: 60 }, (_, i) => ({ parameters: { heat: i }, value: i / 10 })) });
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/imports/trials`);
+    const view = page.locator('.panel:has(h2:text-is("Imported results"))');
+    await until('a page of them', async () => (await view.locator('tbody tr').count()) === 50);
+    await view.getByRole('button', { name: 'Next' }).click();
+    await until('the others', async () => (await view.locator('tbody tr').count()) === 10);
+    await view.getByRole('button', { name: 'Correct… imported result 60' }).click();
+    await page.locator('dialog input[inputmode=decimal]').fill('3,25');
+    await page.getByLabel('Reason', { exact: true }).fill('read wrongly');
+    await page.click('dialog button:text-is("Save")');
+    await page.waitForSelector('.toast >> text=Corrected imported result 60');
+    await until('the new value', async () => /3.25/.test(await view.locator('tbody tr').last().textContent()));
+    await view.getByRole('button', { name: 'Correct… imported result 60' }).click();
+    await page.waitForSelector('dialog li:text-is("Earlier: 5.9 (read wrongly)")');
+    await page.click('dialog button:text-is("Cancel")');
+    await view.getByRole('button', { name: 'Correct… imported result 59' }).click();
+    await page.click('dialog button:text-is("It failed")');
+    await until('it is taken back', async () => (await view.locator('tbody tr').nth(8).locator('.badge').textContent()) === 'failed');
+  });
+  const result = await site.api.get('/v1/studies/imports/observations/60');
+  assert.deepEqual([result.value, result.amendments[0].was.value], [3.25, 5.9]);
+}
+
 export const tests = {
+  'manage: a fork after a trial': forked,
+  'manage: imported results are listed and corrected': importedResults,
   'manage: ticked studies are compared': compared,
   'manage: ticked studies are labelled and deleted': bulk,
   'manage: a study is edited, and what others put into its metadata stays': edited,

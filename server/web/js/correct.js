@@ -1,27 +1,37 @@
-// Correct a reported result: its values, or that the trial failed after all. The earlier result stays in the history.
-import { post, studyPath } from './api.js';
+// Correct a reported or an imported result: its values, or that it failed after all. The earlier result stays in the
+// history.
+import { get, post, studyPath } from './api.js';
 import { h, replace, uniqueId } from './dom.js';
 import { titleOf } from './axes.js';
 import { told, valueInputs } from './entry.js';
+import { number } from './format.js';
 import { objective, otherMetrics } from './study-actions.js';
 import { actionButton, reasonOf, toast } from './widgets.js';
 
-function correct(study, trial, done) {
+// What differs between a trial and an imported result, of which only the objective's value is amended.
+function kindOf(study, { id, observation }) {
+  const first = objective(study);
+  return observation === undefined
+    ? { name: `trial ${id}`, path: `/trials/${id}`, metrics: [first, ...otherMetrics(study)] }
+    : { name: `imported result ${observation}`, path: `/observations/${observation}`, metrics: [first] };
+}
+
+function correct(study, result, done) {
   const title = uniqueId('correct');
-  const metrics = [objective(study), ...otherMetrics(study)];
-  const entry = valueInputs(metrics, `trial ${trial.id}`);
-  entry.fill({ ...trial.values, ...(trial.value !== undefined && { [metrics[0].name]: trial.value }) });
+  const { name, path, metrics } = kindOf(study, result);
+  const entry = valueInputs(metrics, name);
+  entry.fill({ ...result.values, ...(result.value !== undefined && { [metrics[0].name]: result.value }) });
   const reason = h('input', { type: 'text', id: `${title}-reason`, autocomplete: 'off', maxlength: 500 });
   const wrong = h('p', { class: 'notice wrong', role: 'alert', hidden: true });
   const say = (words) => {
     wrong.hidden = false;
     replace(wrong, words);
   };
-  const send = async (result) => {
+  const send = async (instead) => {
     try {
-      await post(studyPath(study.id, `/trials/${trial.id}/amend`), { ...result, ...(reason.value.trim() && { reason: reason.value.trim() }) });
+      await post(studyPath(study.id, `${path}/amend`), { ...instead, ...(reason.value.trim() && { reason: reason.value.trim() }) });
       dialog.close();
-      toast(`Corrected trial ${trial.id}.`);
+      toast(`Corrected ${name}.`);
       done();
     } catch (error) {
       say(reasonOf(error, 'corrections'));
@@ -39,13 +49,20 @@ function correct(study, trial, done) {
     entry.inputs[i].id = `${title}-${i}`;
     return h('div', { class: 'field' }, h('label', { for: `${title}-${i}` }, titleOf(metric)), entry.inputs[i]);
   });
+  // What it was before, the newest first.
+  const earlier = h('ul', { class: 'earlier' });
+  get(studyPath(study.id, path)).then(
+    ({ amendments = [] }) => replace(earlier, amendments.map(({ was, reason: why }) => h('li', {}, `Earlier: ${was.value === undefined ? was.state : number(was.value, 8)}${why ? ` (${why})` : ''}`)).reverse()),
+    () => {}, // the dialog works without it
+  );
   const dialog = h(
     'dialog',
     { class: 'dialog', 'aria-labelledby': title },
-    h('h2', { id: title }, `Correct trial ${trial.id}`),
-    h('p', {}, 'The model uses the corrected result from the next batch on. The earlier one stays in the trial’s history.'),
+    h('h2', { id: title }, `Correct ${name}`),
+    h('p', {}, 'The model uses the corrected result from the next batch on. The earlier one stays in the history.'),
     wrong,
     fields,
+    earlier,
     h('div', { class: 'field' }, h('label', { for: reason.id }, 'Reason'), reason),
     h('div', { class: 'dialog-buttons' }, h('button', { type: 'button', onclick: () => dialog.close() }, 'Cancel'), failed, save),
   );
@@ -54,6 +71,7 @@ function correct(study, trial, done) {
   dialog.showModal();
 }
 
-export function correctButton(study, trial, done) {
-  return h('button', { type: 'button', class: 'small', onclick: () => correct(study, trial, done) }, 'Correct…');
+// result: a trial or an imported result
+export function correctButton(study, result, done) {
+  return h('button', { type: 'button', class: 'small', onclick: () => correct(study, result, done), 'aria-label': `Correct… ${kindOf(study, result).name}` }, 'Correct…');
 }

@@ -3,6 +3,7 @@ import { get, studyPath } from './api.js';
 import { chart } from './chart.js';
 import { correctButton } from './correct.js';
 import { h, replace } from './dom.js';
+import { forkButton } from './fork.js';
 import { refresher } from './feed.js';
 import { count, duration, fullTime, number, value } from './format.js';
 import { copyButtons, settingsList, settingsOf } from './result.js';
@@ -64,7 +65,7 @@ const AMENDED = ['completed', 'stopped', 'failed', 'infeasible']; // states whos
 
 export async function trialPage(element, feed, signal, text) {
   const id = Number(text);
-  const editor = await may('editor', feed.id);
+  const [editor, forks] = await Promise.all([may('editor', feed.id), may('editor')]);
   const values = panel('Result');
   const settings = panel('Settings');
   const curve = panel('Intermediate measurements', { wide: true });
@@ -97,7 +98,7 @@ export async function trialPage(element, feed, signal, text) {
     replace(
       heading,
       h('div', {}, h('h2', { class: 'trial-title' }, `Trial ${count(trial.id)} `, badge(trial.state)), h('p', { class: 'subtitle' }, h('a', { href: address('studies', feed.id, 'trials') }, 'All trials'))),
-      h('div', { class: 'buttons' }, editor && AMENDED.includes(trial.state) ? correctButton(feed.study, trial, read) : null, trial.id > 1 ? at(trial.id - 1, 'Previous trial', 'prev') : null, trial.id < all ? at(trial.id + 1, 'Next trial', 'next') : null),
+      h('div', { class: 'buttons' }, editor && AMENDED.includes(trial.state) ? correctButton(feed.study, trial, read) : null, forks && trial.told_at ? forkButton(feed.study, trial.id) : null, trial.id > 1 ? at(trial.id - 1, 'Previous trial', 'prev') : null, trial.id < all ? at(trial.id + 1, 'Next trial', 'next') : null),
     );
     replace(values.body, trial.value === undefined && !trial.values ? h('p', { class: 'panel-note' }, `This trial has no value: it is ${trial.state}.`) : facts(valuesOf(feed.study, trial)), trial.reason ? h('pre', { class: 'reason', tabindex: 0, role: 'group', 'aria-label': 'Reason' }, trial.reason) : null);
     const own = settingsOf(feed.study, trial);

@@ -28,6 +28,12 @@ export function objective(study) {
   return study.metric ?? study.metrics.find((metric) => metric.role === 'objective') ?? study.metrics[0];
 }
 
+// The metrics that have a model: objectives and constraints; the first objective first.
+export function modelledMetrics(study) {
+  const first = objective(study);
+  return [first, ...otherMetrics(study).filter(({ role }) => role !== 'recorded')];
+}
+
 // Are several metrics optimized, so that there is no best value but a front?
 export function hasFront(study) {
   return (study.metrics ?? []).filter((metric) => metric.role === 'objective').length > 1;

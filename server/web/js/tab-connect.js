@@ -3,6 +3,8 @@ import { download, studyPath, upload } from './api.js';
 import { axesOf } from './axes.js';
 import { h, replace } from './dom.js';
 import { count } from './format.js';
+import { forkButton } from './fork.js';
+import { may } from './role.js';
 import { address } from './router.js';
 import { currentToken } from './token.js';
 import { actionButton, control, facts, panel, reasonOf, toast } from './widgets.js';
@@ -120,6 +122,7 @@ export async function connectTab(element, feed, signal) {
 
   const settings = panel('Settings');
   const definition = panel('Definition', { wide: true });
+  const forks = await may('editor');
   const shown = definitionOf(study);
   replace(
     settings.body,
@@ -133,7 +136,7 @@ export async function connectTab(element, feed, signal) {
   replace(
     definition.body,
     code('Definition as JSON', `${JSON.stringify(shown, null, 2)}\n`),
-    h('p', {}, h('a', { href: `${address('new')}?from=${encodeURIComponent(study.id)}` }, 'Create a new study from this one')),
+    h('p', {}, h('a', { href: `${address('new')}?from=${encodeURIComponent(study.id)}` }, 'Create a new study from this one'), forks ? [' or ', forkButton(study)] : null),
   );
   const needsCandidates = study.domain.type !== 'space' && study.state === 'awaiting_candidates';
   const place = h('div', { class: 'panels' }, needsCandidates ? uploadPanel(feed) : null, exports_.element, settings.element, paste.element, definition.element);

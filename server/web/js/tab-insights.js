@@ -5,11 +5,11 @@ import { chart } from './chart.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { count, number, percent, plural, value } from './format.js';
-import { objective } from './study-actions.js';
+import { modelledMetrics, objective } from './study-actions.js';
 import { colour } from './theme.js';
 import { notableTrials } from './trials.js';
 import { whatIfPanel } from './what-if.js';
-import { empty, guarded, legend, panel } from './widgets.js';
+import { control, empty, guarded, legend, panel, select } from './widgets.js';
 
 const DRAWN = 12; // parameters whose effect is drawn, the most important ones
 const POINTS = 25;
@@ -106,7 +106,7 @@ class EffectChart {
 
   show(effects, trials) {
     const { axis } = this;
-    this.tried = trials.map((trial) => [position(axis, trial), trial.value]).filter(([x]) => Number.isFinite(x) && x !== -1);
+    this.tried = trials.map((trial) => [position(axis, trial), trial.value]).filter(([x, y]) => Number.isFinite(x) && x !== -1 && Number.isFinite(y));
     const low = effects.map((e) => e.mean - 2 * e.std);
     const high = effects.map((e) => e.mean + 2 * e.std);
     const margin = 0.15 * (Math.max(...high) - Math.min(...low)) || 1;
@@ -157,32 +157,49 @@ function fitWords({ rank_correlation: rank, calibration, points, set_aside: outl
 }
 
 export async function insightsTab(element, feed, signal) {
-  const metric = objective(feed.study);
+  const modelled = modelledMetrics(feed.study);
+  let metric = objective(feed.study);
   const axes = axesOf(feed.study);
   if (!axes.length) {
     replace(element, empty('This study has a kernel matrix; its candidates have no parameters.'));
     return;
   }
   const matters = panel('What matters', { wide: true });
-  const effects = panel(`How ${metric.name} follows each`, { wide: true, tools: [legend([['line c-value', 'average over the others'], ['band c-value', '± 2 std'], ['points c-best', 'tried']])] });
+  const effects = panel('How it follows each', { wide: true, tools: [legend([['line c-value', 'average over the others'], ['band c-value', '± 2 std'], ['points c-best', 'tried']])] });
   const fit = panel('How good the model is');
   const whatIf = whatIfPanel(feed, signal);
   replace(element, h('div', { class: 'panels' }, matters.element, effects.element, whatIf.element, fit.element));
   const grid = h('div', { class: 'slices' });
   replace(effects.body, grid);
   const charts = new Map(); // parameter -> EffectChart
-  const showFit = fitChart(fit.body, metric.name, signal);
+  let showFit = fitChart(fit.body, metric.name, signal);
+  const of = () => (modelled.length > 1 ? { metric: metric.name } : {});
+  if (modelled.length > 1) {
+    const choice = control('of', select(modelled.map(({ name }) => [name, name]), metric.name, (name) => {
+      metric = modelled.find((m) => m.name === name);
+      charts.clear();
+      replace(grid);
+      showFit = fitChart(fit.body, metric.name, signal);
+      read();
+    }));
+    choice.hidden = true; // until the server is known to answer for other metrics than the first
+    matters.tools.append(choice);
+    get(studyPath(feed.id, `/importance${query({ metric: modelled[1].name })}`), signal).then(
+      () => (choice.hidden = false),
+      (error) => (choice.hidden = error.status === 422),
+    );
+  }
 
   async function readEffects(importance) {
     const order = [...importance.parameters].sort((a, b) => b.total - a.total).slice(0, DRAWN);
     const tried = await notableTrials(feed.study, TRIED, TRIED, signal);
-    const answers = await Promise.all(order.map(({ parameter }) => get(studyPath(feed.id, `/effects${query({ parameter, points: POINTS })}`), signal)));
+    const answers = await Promise.all(order.map(({ parameter }) => get(studyPath(feed.id, `/effects${query({ parameter, points: POINTS, ...of() })}`), signal)));
     for (const { parameter, effects: items } of answers) {
       const axis = axes.find(({ name }) => name === parameter);
       if (!charts.has(parameter)) charts.set(parameter, new EffectChart(axis, metric.name, signal));
       const drawn = charts.get(parameter);
       if (drawn.element.parentNode !== grid) grid.append(drawn.element);
-      drawn.show(items, tried.filter((trial) => coordinate(axis, trial) !== undefined));
+      drawn.show(items, tried.filter((trial) => coordinate(axis, trial) !== undefined).map((trial) => ({ ...trial, value: metric === modelled[0] ? trial.value : trial.values?.[metric.name] })));
     }
     const placed = order.map(({ parameter }) => charts.get(parameter).element);
     if (placed.some((e, i) => grid.children[i] !== e)) replace(grid, placed);
@@ -192,7 +209,7 @@ export async function insightsTab(element, feed, signal) {
   async function readImportance() {
     let importance = null;
     const fine = await guarded(matters, 'importance', async () => {
-      importance = await get(studyPath(feed.id, '/importance'), signal);
+      importance = await get(studyPath(feed.id, `/importance${query(of())}`), signal);
       matters.note(importanceWords(importance));
       replace(matters.body, importanceTable(importance));
     }, signal);
@@ -201,7 +218,7 @@ export async function insightsTab(element, feed, signal) {
   }
   const readFit = () =>
     guarded(fit, 'diagnostics', async () => {
-      const diagnostics = await get(studyPath(feed.id, '/diagnostics'), signal);
+      const diagnostics = await get(studyPath(feed.id, `/diagnostics${query(of())}`), signal);
       fit.note(fitWords(diagnostics));
       showFit(diagnostics.predictions);
     }, signal);

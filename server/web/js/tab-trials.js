@@ -5,6 +5,7 @@ import { axesOf, coordinate, titleOf } from './axes.js';
 import { saveCsv } from './csv.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
+import { importedPanel } from './imported-list.js';
 import { ago, columnFormat, count, duration, fullTime, number, plural, value } from './format.js';
 import { address, go, here, setQuery } from './router.js';
 import { handedOut, objective, otherMetrics, trialsOf } from './study-actions.js';
@@ -223,6 +224,7 @@ export async function trialsTab(element, feed, signal) {
     h('details', { class: 'columns' }, h('summary', {}, 'Columns'), h('div', { class: 'column-boxes' }, boxes)),
     h('div', { class: 'panels' }, view.element),
     pager,
+    h('div', { class: 'panels' }, importedPanel(feed, signal)),
   );
   feed.on('trials', () => before === null && tokens.length === 1 && read(), signal);
   read();
