@@ -44,14 +44,17 @@ void wire_fork_free(wire_fork *fork);
 typedef struct wire_points {
     double *rows; /* n x dimension, row-major */
     size_t n, dimension;
+    const struct wire_keys *keys; /* n of them; NULL: none was given */
 } wire_points;
 
 /* {"candidates": [first, first + 1, … n of them]} */
 void wire_encode_added(wire_writer *w, int64_t first, int64_t n);
 
-/* POST …/candidates/retire: {"candidates": […]} */
+/* POST …/candidates/retire: {"candidates": […]} or {"keys": […]} */
 typedef struct wire_retire {
-    int64_t *candidates; /* as given: unsorted, may contain duplicates */
+    int64_t
+        *candidates; /* as given: unsorted, may contain duplicates. The numbers of `keys` are found later */
+    struct wire_keys *keys; /* NULL: numbers were given */
     size_t n;
 } wire_retire;
 
@@ -64,9 +67,10 @@ void wire_encode_retired(wire_writer *w, int64_t retired, int64_t cancelled);
 /* POST …/candidates/restore takes the same body. {"restored": number of newly restored candidates} */
 void wire_encode_restored(wire_writer *w, int64_t restored);
 
-/* POST …/trials: a proposed point, {"candidate": 3} or {"parameters": {…}}. */
+/* POST …/trials: a proposed point, {"candidate": 3}, {"key": "…"} or {"parameters": {…}}. */
 typedef struct wire_proposal {
-    int64_t candidate;           /* −1: parameters are given */
+    int64_t candidate;           /* −1: parameters or a key are given */
+    char *key;                   /* of a candidate; NULL */
     wire_assignments parameters; /* see wire_code_parameters */
 } wire_proposal;
 

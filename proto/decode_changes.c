@@ -1,5 +1,6 @@
 /* Small requests that change a study or one of its trials. */
 #include "proto/changes.h"
+#include "proto/decode_keys.h"
 #include "proto/decode_study.h"
 #include "proto/decode_tell.h"
 
@@ -142,10 +143,15 @@ static void fill_retire(wire_decoder *d, json_t *body, void *out)
     wire_object o;
     if (!wire_object_open(&o, d, NULL, body))
         return;
-    const json_t *json = wire_take(&o, "candidates", WIRE_REQUIRED);
+    const json_t *keys = wire_take(&o, "keys", WIRE_OPTIONAL);
+    if (keys)
+        wire_forbid(&o, "candidates", "cannot be given together with keys");
+    const json_t *json = keys ? keys : wire_take(&o, "candidates", WIRE_REQUIRED);
     wire_object_close(&o);
-    wire_place at = wire_place_member(NULL, "candidates");
-    if (json)
+    wire_place at = wire_place_member(NULL, keys ? "keys" : "candidates");
+    if (keys)
+        wire_read_named(d, &at, json, WIRE_MAX_COUNT, &retire->candidates, &retire->n, &retire->keys);
+    else if (json)
         wire_read_candidates(d, &at, json, SIZE_MAX, &retire->candidates, &retire->n);
 }
 
@@ -156,6 +162,7 @@ void wire_retire_free(wire_retire *retire)
     if (!retire)
         return;
     free(retire->candidates);
+    wire_keys_free(retire->keys);
     free(retire);
 }
 
@@ -196,7 +203,7 @@ static void fill_proposal(wire_decoder *d, json_t *body, void *out)
     wire_object o;
     if (!wire_object_open(&o, d, NULL, body))
         return;
-    wire_take_arm(&o, &proposal->candidate, &proposal->parameters);
+    wire_take_arm(&o, &proposal->candidate, &proposal->key, &proposal->parameters);
     wire_object_close(&o);
 }
 
@@ -207,6 +214,7 @@ void wire_proposal_free(wire_proposal *proposal)
     if (!proposal)
         return;
     wire_assignments_clear(&proposal->parameters);
+    free(proposal->key);
     free(proposal);
 }
 

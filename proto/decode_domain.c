@@ -1,4 +1,5 @@
 /* The domain of a study: what may be tried. */
+#include "proto/decode_keys.h"
 #include "proto/decode_study.h"
 
 #include <stdlib.h>
@@ -30,6 +31,24 @@ static void fill_feature_names(wire_object *o, wire_study *study)
                     (long long)study->dimension.value, n);
 }
 
+/* The keys of inline candidates, one for each of them. */
+static void fill_keys(wire_object *o, bool has_points, wire_study *study)
+{
+    wire_decoder *d = o->decoder;
+    const json_t *json = wire_take(o, "keys", WIRE_OPTIONAL);
+    wire_place at = wire_place_member(o->place, "keys");
+    if (!json)
+        return;
+    study->keys = wire_allocate(d, 1, sizeof *study->keys);
+    if (!study->keys || !wire_read_keys(d, &at, json, WIRE_MAX_COUNT, true, study->keys))
+        return;
+    if (!has_points)
+        wire_refuse(d, &at, "belong to points: upload them with the candidates");
+    else if (study->points && study->keys->n != study->n_points)
+        wire_refuse(d, &at, "must have one key or null for each of the %zu points, not %zu", study->n_points,
+                    study->keys->n);
+}
+
 static void fill_candidates(wire_object *o, wire_study *study)
 {
     static const char *const scalings[] = {"standardize", "unit", "none", NULL};
@@ -54,11 +73,12 @@ static void fill_candidates(wire_object *o, wire_study *study)
     }
     study->dimension = (wire_integer){.given = given, .value = dimension};
     fill_feature_names(o, study);
+    fill_keys(o, points != NULL, study);
 }
 
 static void fill_precomputed(wire_object *o, wire_study *study)
 {
-    static const char *const others[] = {"scaling", "points",     "dimension",
+    static const char *const others[] = {"scaling", "points",     "dimension",  "keys",
                                          "names",   "parameters", "constraints"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         wire_forbid(o, others[i], "does not apply to a domain of type \"precomputed\"");
@@ -99,6 +119,7 @@ void wire_domain_clear(wire_study *study)
 {
     free(study->scaling);
     free(study->points);
+    wire_keys_free(study->keys);
     for (size_t i = 0; i < study->n_feature_names; i++)
         free(study->feature_names[i]);
     free(study->feature_names);

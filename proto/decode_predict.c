@@ -1,4 +1,4 @@
-#include "proto/json_decode.h"
+#include "proto/decode_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void fill_parameters(wire_decoder *d, const wire_place *at, const json_t 
 
 static void fill_predict(wire_decoder *d, json_t *body, void *out)
 {
-    static const char *const names[] = {"candidates", "points", "parameters"};
+    static const char *const names[] = {"candidates", "keys", "points", "parameters"};
     wire_predict *predict = out;
     const json_t *json = NULL;
     wire_place at = wire_place_member(NULL, names[0]);
@@ -39,9 +39,12 @@ static void fill_predict(wire_decoder *d, json_t *body, void *out)
     }
     wire_object_close(&o);
     if (!json)
-        wire_refuse(d, &at, "one of candidates, points and parameters is required");
+        wire_refuse(d, &at, "one of candidates, keys, points and parameters is required");
     else if (strcmp(at.key, "candidates") == 0)
         wire_read_candidates(d, &at, json, WIRE_MAX_PREDICTIONS, &predict->candidates, &predict->n);
+    else if (strcmp(at.key, "keys") == 0)
+        wire_read_named(d, &at, json, WIRE_MAX_PREDICTIONS, &predict->candidates, &predict->n,
+                        &predict->keys);
     else if (strcmp(at.key, "points") == 0)
         wire_read_matrix(d, &at, json, WIRE_MAX_PREDICTIONS, &predict->points, &predict->n,
                          &predict->dimension);
@@ -56,6 +59,7 @@ void wire_predict_free(wire_predict *predict)
     if (!predict)
         return;
     free(predict->candidates);
+    wire_keys_free(predict->keys);
     free(predict->points);
     for (size_t i = 0; predict->parameters && i < predict->n; i++)
         wire_assignments_clear(&predict->parameters[i]);

@@ -300,7 +300,7 @@ static void fill_conditions(wire_decoder *d, const wire_place *at, const json_t 
 void wire_fill_space(wire_object *domain, wire_study *study)
 {
     wire_decoder *d = domain->decoder;
-    static const char *const others[] = {"scaling", "points", "dimension", "names", "size"};
+    static const char *const others[] = {"scaling", "points", "dimension", "names", "size", "keys"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         wire_forbid(domain, others[i], "does not apply to a domain of type \"space\"");
     const json_t *json = wire_take(domain, "parameters", WIRE_REQUIRED);

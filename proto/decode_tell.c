@@ -1,5 +1,7 @@
 #include "proto/decode_tell.h"
 
+#include "proto/decode_keys.h"
+
 #include <stdlib.h>
 
 void wire_fill_values(wire_object *o, wire_result *result)
@@ -36,19 +38,24 @@ void wire_fill_values(wire_object *o, wire_result *result)
     }
 }
 
-void wire_take_arm(wire_object *o, int64_t *candidate, wire_assignments *parameters)
+void wire_take_arm(wire_object *o, int64_t *candidate, char **key, wire_assignments *parameters)
 {
+    static const char *const others[] = {"candidate", "key"};
     const json_t *json = wire_take(o, "parameters", WIRE_OPTIONAL);
     wire_place at = wire_place_member(o->place, "parameters");
     *candidate = -1;
     if (json) {
-        wire_forbid(o, "candidate", "cannot be given together with parameters");
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            wire_forbid(o, others[i], "cannot be given together with parameters");
         wire_read_assignments(o->decoder, &at, json, parameters);
+    } else if (wire_has(o, "key")) {
+        wire_forbid(o, "candidate", "cannot be given together with key");
+        wire_take_key(o, "key", key);
     } else if (wire_has(o, "candidate")) {
         wire_take_integer(o, "candidate", WIRE_REQUIRED, 0, WIRE_MAX_INTEGER, candidate);
     } else {
         wire_place missing = wire_place_member(o->place, "candidate");
-        wire_refuse(o->decoder, &missing, "either candidate or parameters is required");
+        wire_refuse(o->decoder, &missing, "one of candidate, key and parameters is required");
     }
 }
 

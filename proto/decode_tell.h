@@ -6,8 +6,8 @@
 
 /* The member "values". */
 void wire_fill_values(wire_object *o, wire_result *result);
-/* "candidate" or "parameters"; *candidate is −1 for parameters. */
-void wire_take_arm(wire_object *o, int64_t *candidate, wire_assignments *parameters);
+/* "candidate", "key" or "parameters"; *candidate is −1 unless it is given. *key is a new string. */
+void wire_take_arm(wire_object *o, int64_t *candidate, char **key, wire_assignments *parameters);
 /* Frees what the result holds. */
 void wire_result_clear(wire_result *result);
 

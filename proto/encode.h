@@ -52,12 +52,13 @@ static inline void wire_given_number(wire_writer *w, const char *key, wire_numbe
         wire_real_member(w, key, number.value);
 }
 
-/* "candidate" unless negative, "parameters" unless NULL. */
-static inline void wire_arm_members(wire_writer *w, int64_t candidate, const wire_study *space,
-                                    const double *parameters)
+/* "candidate" unless negative, "key" unless empty or NULL, "parameters" unless NULL. */
+static inline void wire_arm_members(wire_writer *w, int64_t candidate, const char *key,
+                                    const wire_study *space, const double *parameters)
 {
     if (candidate >= 0)
         wire_integer_member(w, "candidate", candidate);
+    wire_optional_string(w, "key", key);
     if (parameters) {
         wire_key(w, "parameters");
         wire_encode_parameters(w, space->parameters, space->n_parameters, parameters);

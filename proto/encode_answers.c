@@ -55,7 +55,7 @@ void wire_encode_observed(wire_writer *w, const wire_best *best)
         wire_integer_member(w, "trial", best->trial);
     else
         wire_integer_member(w, "observation", best->observation);
-    wire_arm_members(w, best->candidate, best->space, best->parameters);
+    wire_arm_members(w, best->candidate, best->key, best->space, best->parameters);
     wire_real_member(w, "value", best->value);
     if (best->with_belief)
         encode_belief(w, best);
@@ -69,7 +69,8 @@ static void encode_recommended(wire_writer *w, const wire_recommended *recommend
         return;
     }
     wire_object_begin(w);
-    wire_arm_members(w, recommended->candidate, recommended->space, recommended->parameters);
+    wire_arm_members(w, recommended->candidate, recommended->key, recommended->space,
+                     recommended->parameters);
     wire_real_member(w, "mean", recommended->mean);
     wire_key(w, "std");
     if (recommended->has_std)
@@ -180,7 +181,7 @@ void wire_encode_batch(wire_writer *w, const wire_batch *batch)
 void wire_encode_candidate(wire_writer *w, const wire_candidate *candidate)
 {
     wire_object_begin(w);
-    wire_arm_members(w, candidate->candidate, candidate->space, candidate->parameters);
+    wire_arm_members(w, candidate->candidate, candidate->key, candidate->space, candidate->parameters);
     if (candidate->point)
         wire_point_member(w, candidate->point, candidate->dimension);
     if (candidate->retired) {

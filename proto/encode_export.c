@@ -30,7 +30,7 @@ static const char *place_name(const wire_study *study, size_t place, char room[2
     return room;
 }
 
-void wire_write_table_header(wire_writer *w, const wire_study *study)
+void wire_write_table_header(wire_writer *w, const wire_study *study, bool with_keys)
 {
     static const char *const others[] = {"value",  "state",   "attempt", "worker",
                                          "reason", "told_at", "repeats"};
@@ -38,10 +38,13 @@ void wire_write_table_header(wire_writer *w, const wire_study *study)
     wire_cell(w, "trial");
     if (study->domain_type != WIRE_DOMAIN_SPACE)
         wire_cell(w, "candidate");
+    if (with_keys)
+        wire_cell(w, "key");
     for (size_t i = 0; i < n_places(study); i++) {
         char name[sizeof WIRE_PARAMETER_PREFIX + 4 * WIRE_MAX_NAME], room[24];
         const char *own = place_name(study, i, room);
-        snprintf(name, sizeof name, "%s%s", wire_is_table_column(own) ? WIRE_PARAMETER_PREFIX : "", own);
+        bool taken = wire_is_table_column(own) || (with_keys && strcmp(own, "key") == 0);
+        snprintf(name, sizeof name, "%s%s", taken ? WIRE_PARAMETER_PREFIX : "", own);
         wire_cell(w, name);
     }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -128,6 +131,8 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
     write_number(w, !imported, trial->id);
     if (study->domain_type != WIRE_DOMAIN_SPACE)
         wire_integer_value(w, trial->candidate);
+    if (trial->key)
+        wire_cell(w, trial->key);
     assert(study->n_parameters == 0 || trial->parameters);
     for (size_t i = 0; study->n_parameters == 0 && i < n_places(study); i++)
         wire_real(w, trial->point[i]);

@@ -8,7 +8,7 @@
  * attempt, worker, reason, told_at, repeats, values.<name> of each recorded metric, origin, observation, batch,
  * issued_at and metadata. The features of candidates follow their numbers, by name or as x0, x1 … A parameter or a
  * feature with one of these names is called parameters.<name>. */
-void wire_write_table_header(wire_writer *w, const wire_study *study);
+void wire_write_table_header(wire_writer *w, const wire_study *study, bool with_keys);
 /* trial->parameters is required in a space, trial->point for candidates with features. observation: 0, or the number of an imported result; then
  * trial->id and trial->attempt are left empty. */
 void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial,

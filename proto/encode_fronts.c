@@ -35,7 +35,7 @@ static void encode_members(wire_writer *w, const wire_study *definition, const w
 {
     if (point->trial > 0)
         wire_integer_member(w, "trial", point->trial);
-    wire_arm_members(w, point->candidate, point->space, point->parameters);
+    wire_arm_members(w, point->candidate, point->key, point->space, point->parameters);
     encode_values(w, definition, point->values, point->stds);
     if (point->stds && has_bounds(definition))
         wire_real_member(w, "feasible_probability", point->feasible);
@@ -99,7 +99,7 @@ void wire_encode_feasible_best(wire_writer *w, const wire_study *definition, con
     if (best->given) {
         wire_object_begin(w);
         wire_integer_member(w, "trial", best->trial);
-        wire_arm_members(w, best->candidate, best->space, best->parameters);
+        wire_arm_members(w, best->candidate, best->key, best->space, best->parameters);
         wire_real_member(w, "value", best->value);
         encode_values(w, definition, values, NULL);
         wire_object_end(w);

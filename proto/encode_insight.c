@@ -73,7 +73,7 @@ void wire_encode_effects(wire_writer *w, const wire_effects *effects)
 static void encode_unseen(wire_writer *w, const wire_unseen *item, bool with_trials)
 {
     wire_object_begin(w);
-    wire_arm_members(w, item->candidate, item->space, item->parameters);
+    wire_arm_members(w, item->candidate, item->key, item->space, item->parameters);
     if (with_trials) {
         wire_key(w, "trials");
         wire_array_begin(w);
@@ -136,7 +136,7 @@ void wire_encode_outlook(wire_writer *w, const wire_outlook *outlook)
     wire_integer_member(w, "observations", outlook->observations);
     wire_key(w, "recommended");
     wire_object_begin(w);
-    wire_arm_members(w, outlook->candidate, outlook->space, outlook->parameters);
+    wire_arm_members(w, outlook->candidate, outlook->key, outlook->space, outlook->parameters);
     wire_real_member(w, "mean", outlook->mean);
     wire_real_member(w, "std", outlook->std);
     wire_object_end(w);

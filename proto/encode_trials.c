@@ -32,7 +32,7 @@ static void encode_members(wire_writer *w, const wire_trial *trial)
     if (trial->batch >= 0)
         wire_integer_member(w, "batch", trial->batch);
     wire_integer_member(w, "attempt", trial->attempt);
-    wire_arm_members(w, trial->candidate, trial->space, trial->parameters);
+    wire_arm_members(w, trial->candidate, trial->key, trial->space, trial->parameters);
     if (trial->point)
         wire_point_member(w, trial->point, trial->dimension);
     wire_optional_string(w, "worker", trial->worker);
@@ -144,7 +144,7 @@ void wire_encode_imported(wire_writer *w, const wire_imported *imported)
     wire_object_begin(w);
     wire_integer_member(w, "observation", imported->observation);
     wire_string_member(w, "state", imported->state);
-    wire_arm_members(w, imported->candidate, imported->space, imported->parameters);
+    wire_arm_members(w, imported->candidate, imported->key, imported->space, imported->parameters);
     if (imported->point)
         wire_point_member(w, imported->point, imported->dimension);
     if (imported->has_value)

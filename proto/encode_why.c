@@ -26,7 +26,7 @@ static void encode_neighbor(wire_writer *w, const wire_neighbor *n)
 {
     wire_object_begin(w);
     number(w, "trial", n->trial > 0, n->trial);
-    wire_arm_members(w, n->candidate, n->space, n->parameters);
+    wire_arm_members(w, n->candidate, n->key, n->space, n->parameters);
     figure(w, "value", n->value);
     figure(w, "distance", n->distance);
     wire_object_end(w);

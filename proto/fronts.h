@@ -9,6 +9,7 @@
 typedef struct wire_front_point {
     int64_t trial;     /* whose values these are; 0: left out */
     int64_t candidate; /* < 0: left out */
+    const char *key;   /* of the candidate; "" or NULL: left out */
     const wire_study *space;
     const double *parameters; /* coded, of the space; NULL: left out */
     const double *values;     /* reported, or means */

@@ -48,6 +48,7 @@ enum { WIRE_UNSEEN_TRIALS = 8 };
 typedef struct wire_unseen {
     int64_t arm;       /* not shown */
     int64_t candidate; /* < 0: left out */
+    const char *key;   /* of the candidate; "" or NULL: left out */
     const wire_study *space;
     const double *parameters; /* coded, of the space; NULL: left out */
     int64_t pulls;
@@ -77,6 +78,7 @@ typedef struct wire_outlook {
     const char *metric;
     int64_t batch, observations, draws;
     int64_t candidate; /* of the recommended point; < 0: left out */
+    const char *key;   /* of the candidate; "" or NULL: left out */
     const wire_study *space;
     const double *parameters; /* coded, of the space; NULL: left out */
     double mean, std, epsilon, probability, possible;

@@ -10,11 +10,21 @@ static const struct {
     const char *name;
     column column;
 } own_columns[] = {
-    {"candidate", COLUMN_CANDIDATE},   {"value", COLUMN_VALUE},          {"repeats", COLUMN_REPEATS},
-    {"state", COLUMN_STATE},           {"trial", COLUMN_PASSED_OVER},    {"attempt", COLUMN_PASSED_OVER},
-    {"batch", COLUMN_PASSED_OVER},     {"worker", COLUMN_PASSED_OVER},   {"reason", COLUMN_PASSED_OVER},
-    {"told_at", COLUMN_PASSED_OVER},   {"origin", COLUMN_PASSED_OVER},   {"observation", COLUMN_PASSED_OVER},
-    {"issued_at", COLUMN_PASSED_OVER}, {"metadata", COLUMN_PASSED_OVER},
+    {"candidate", COLUMN_CANDIDATE},
+    {"key", COLUMN_KEY},
+    {"value", COLUMN_VALUE},
+    {"repeats", COLUMN_REPEATS},
+    {"state", COLUMN_STATE},
+    {"trial", COLUMN_PASSED_OVER},
+    {"attempt", COLUMN_PASSED_OVER},
+    {"batch", COLUMN_PASSED_OVER},
+    {"worker", COLUMN_PASSED_OVER},
+    {"reason", COLUMN_PASSED_OVER},
+    {"told_at", COLUMN_PASSED_OVER},
+    {"origin", COLUMN_PASSED_OVER},
+    {"observation", COLUMN_PASSED_OVER},
+    {"issued_at", COLUMN_PASSED_OVER},
+    {"metadata", COLUMN_PASSED_OVER},
 };
 
 static bool has_prefix(const char *text, size_t n, const char *prefix)
@@ -28,8 +38,7 @@ static size_t own_column(const wire_observations_reader *r, const char *text, si
 {
     for (size_t i = 0; i < sizeof own_columns / sizeof *own_columns; i++)
         if (is_text(text, n, own_columns[i].name))
-            return own_columns[i].column == COLUMN_CANDIDATE && is_space(r) ? NO_COLUMN
-                                                                            : own_columns[i].column;
+            return own_columns[i].column <= COLUMN_KEY && is_space(r) ? NO_COLUMN : own_columns[i].column;
     return has_prefix(text, n, "values.") ? COLUMN_PASSED_OVER : NO_COLUMN;
 }
 
@@ -81,7 +90,7 @@ static wire_status refuse_column(const wire_observations_reader *r, const char *
         errors, "",
         "the header has an unknown column \"%.*s\"%s: known are %s%s (or \"value\"), repeats%s%s; "
         "?ignore= with the names of other columns skips these",
-        n > 100 ? 100 : (int)n, text, observations_hint(text, n), is_space(r) ? "" : "candidate, ",
+        n > 100 ? 100 : (int)n, text, observations_hint(text, n), is_space(r) ? "" : "candidate, key, ",
         wire_objective(r->study)->name, known, r->n_places > SHOWN ? " …" : "");
     return WIRE_INVALID;
 }
@@ -90,7 +99,7 @@ bool wire_is_table_column(const char *name)
 {
     size_t n = strlen(name);
     for (size_t i = 0; i < sizeof own_columns / sizeof *own_columns; i++)
-        if (is_text(name, n, own_columns[i].name))
+        if (own_columns[i].column != COLUMN_KEY && is_text(name, n, own_columns[i].name))
             return true;
     return has_prefix(name, n, "values.") || has_prefix(name, n, WIRE_PARAMETER_PREFIX);
 }
@@ -160,12 +169,13 @@ static wire_status resolve_header(wire_observations_reader *r, bool *seen, bool 
     }
     r->has_state = seen[COLUMN_STATE];
     r->by_number = seen[COLUMN_CANDIDATE];
+    r->by_key = seen[COLUMN_KEY] && !r->by_number;
     size_t missing = 0, given = 0;
     while (missing < r->n_places && seen[COLUMN_PARAMETER + missing])
         missing++;
     for (size_t i = 0; i < r->n_places; i++)
         given += seen[COLUMN_PARAMETER + i];
-    bool has_point = is_space(r) || r->by_number || (r->n_places > 0 && missing == r->n_places);
+    bool has_point = is_space(r) || r->by_number || r->by_key || (r->n_places > 0 && missing == r->n_places);
     if (seen[COLUMN_VALUE] && has_point)
         return WIRE_OK;
     char room[24];

@@ -4,6 +4,7 @@
 
 #include "proto/csv.h"
 #include "proto/json_list.h"
+#include "proto/keys.h"
 #include "proto/read_observations.h"
 
 #include <string.h>
@@ -11,6 +12,7 @@
 /* The meaning of a CSV column. */
 typedef enum column {
     COLUMN_CANDIDATE,
+    COLUMN_KEY,
     COLUMN_VALUE,
     COLUMN_REPEATS,
     COLUMN_STATE,
@@ -43,8 +45,10 @@ struct wire_observations_reader {
     size_t *columns;     /* column, or COLUMN_PARAMETER + the parameter's index */
     size_t n_columns, capacity;
     bool header_done, has_state;
-    bool by_number; /* there is a column "candidate", which comes before features */
-    char *ignored;  /* names of columns, each followed by NUL, then another NUL; NULL: none. Owned */
+    bool by_number;             /* there is a column "candidate", which comes before keys and features */
+    bool by_key;                /* there is a column "key" and none for numbers; it comes before features */
+    char key[WIRE_MAX_KEY + 1]; /* of the row */
+    char *ignored; /* names of columns, each followed by NUL, then another NUL; NULL: none. Owned */
     wire_observation row;
     bool completed; /* the row's state, if there is such a column */
 };

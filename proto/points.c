@@ -1,5 +1,6 @@
 #include "proto/points_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +73,14 @@ wire_status points_put_at(wire_points_reader *r, size_t feature, double value)
     return WIRE_OK;
 }
 
+wire_status points_put_key(wire_points_reader *r, size_t row, const char *key, size_t n)
+{
+    while (r->keys.n < row)
+        if (!wire_keys_add(&r->keys, "", 0))
+            return WIRE_NO_MEMORY;
+    return wire_keys_add(&r->keys, key, n) ? WIRE_OK : WIRE_NO_MEMORY;
+}
+
 static wire_status flush(wire_points_reader *r)
 {
     if (r->in_block == 0)
@@ -114,6 +123,31 @@ wire_status wire_points_reader_feed(wire_points_reader *r, const char *bytes, si
     return r->status;
 }
 
+/* Keys, where there are any, are as many as rows, and each occurs once. */
+static wire_status finish_keys(wire_points_reader *r, wire_errors *errors)
+{
+    size_t first, second;
+    if (r->keys.n == 0)
+        return WIRE_OK;
+    if (r->keys.n > r->rows || (r->format == WIRE_POINTS_JSON && r->keys.n < r->rows)) {
+        wire_errors_add(errors, "/keys", "must have one key or null for each of the %zu points, not %zu",
+                        r->rows, r->keys.n);
+        return WIRE_INVALID;
+    }
+    if (r->keys.n < r->rows && points_put_key(r, r->rows - 1, "", 0) != WIRE_OK)
+        return WIRE_NO_MEMORY;
+    wire_status status = wire_keys_find_repeated(&r->keys, &first, &second);
+    if (status == WIRE_INVALID && r->format == WIRE_POINTS_JSON) {
+        char pointer[40];
+        snprintf(pointer, sizeof pointer, "/keys/%zu", second);
+        wire_errors_add(errors, pointer, "is already the key of point %zu", first);
+    } else if (status == WIRE_INVALID) {
+        wire_errors_add(errors, "", "row %zu: \"%s\" is already the key of row %zu", second + 1,
+                        wire_keys_at(&r->keys, second), first + 1);
+    }
+    return status;
+}
+
 wire_status wire_points_reader_finish(wire_points_reader *r, wire_errors *errors)
 {
     if (r->status != WIRE_OK)
@@ -134,16 +168,23 @@ wire_status wire_points_reader_finish(wire_points_reader *r, wire_errors *errors
     }
     if (r->status == WIRE_OK)
         r->status = flush(r);
+    if (r->status == WIRE_OK)
+        r->status = finish_keys(r, errors);
     if (errors->no_memory)
         r->status = WIRE_NO_MEMORY;
     return r->status;
 }
 
+const wire_keys *wire_points_reader_keys(const wire_points_reader *r)
+{
+    return r->keys.n > 0 && !wire_keys_are_empty(&r->keys) ? &r->keys : NULL;
+}
+
 char *const *wire_points_reader_header(const wire_points_reader *r, size_t *n)
 {
     bool given = r->format == WIRE_POINTS_CSV && r->n_names == 0 && r->u.csv.first_line_done;
-    *n = given ? r->u.csv.n_first : 0;
-    return given ? r->u.csv.first : NULL;
+    *n = given ? r->u.csv.n_features : 0;
+    return given ? r->u.csv.features : NULL;
 }
 
 size_t wire_points_reader_rows(const wire_points_reader *r)
@@ -176,6 +217,7 @@ void wire_points_reader_free(wire_points_reader *r)
     for (size_t i = 0; i < r->n_names; i++)
         free(r->names[i]);
     free(r->names);
+    wire_keys_clear(&r->keys);
     free(r->block);
     free(r);
 }

@@ -2,7 +2,8 @@
  *
  * The first line is a header if one of its cells is a word: not a number, not empty, and not nan or inf.
  * Otherwise a first row with a gap or a nan would be lost instead of refused. Where the study names its
- * features, the header must have these names, and may have them in another order. */
+ * features, the header must have these names, and may have them in another order. A column "key" has the candidates'
+ * keys, unless a feature is called so. */
 #include "proto/arrays.h"
 #include "proto/number.h"
 #include "proto/points_internal.h"
@@ -19,12 +20,18 @@ static const char *separator_hint(const char *text, size_t n)
     return memchr(text, ';', n) ? "; cells are separated by commas, and numbers have a decimal point" : "";
 }
 
+/* The column of the cell. Those of a first line that is a row have been kept until its end. */
+static size_t column_of(const wire_points_reader *r)
+{
+    return r->u.csv.order ? r->u.csv.csv.column : r->cells;
+}
+
 /* "line 4, row 3, column 2 ("age"): not a number: "abc"" */
 static wire_status refuse_cell(wire_points_reader *r, wire_errors *errors, const char *why, const char *text,
                                size_t n)
 {
     const points_csv *csv = &r->u.csv;
-    size_t column = r->cells;
+    size_t column = column_of(r);
     const char *name = csv->first_line_done && column < csv->n_first ? csv->first[column] : NULL;
     int shown = n > 40 ? 40 : (int)n;
     wire_errors_add(errors, "", "line %zu, row %zu, column %zu%s%.60s%s: %s: \"%.*s\"%s%s", csv->csv.line + 1,
@@ -35,22 +42,38 @@ static wire_status refuse_cell(wire_points_reader *r, wire_errors *errors, const
 
 static wire_status refuse_length(wire_points_reader *r, wire_errors *errors, const char *relation, size_t n)
 {
-    wire_errors_add(errors, "", "line %zu, row %zu: %s%zu cells, %zu expected", r->u.csv.csv.line + 1,
-                    r->rows + 1, relation, n, r->dimension);
+    const points_csv *csv = &r->u.csv;
+    wire_errors_add(errors, "", "line %zu, row %zu: %s%zu cells, %zu expected", csv->csv.line + 1,
+                    r->rows + 1, relation, n, csv->order ? csv->n_first : r->dimension);
     return WIRE_INVALID;
 }
 
 /* ---- rows --------------------------------------------------------------------------------------------- */
 
+static wire_status take_key(wire_points_reader *r, const char *text, size_t n, wire_errors *errors)
+{
+    wire_csv_trim(&text, &n);
+    const char *why = n > 0 ? wire_key_problem(text, n) : NULL;
+    if (why)
+        return refuse_cell(r, errors, why, text, n);
+    return points_put_key(r, r->rows, text, n);
+}
+
 static wire_status take_number(wire_points_reader *r, const char *text, size_t n, wire_errors *errors)
 {
+    const points_csv *csv = &r->u.csv;
+    size_t column = column_of(r);
+    if (csv->order && column >= csv->n_first)
+        return refuse_length(r, errors, "more than ", csv->n_first);
+    if (csv->order && csv->order[column] == KEY_COLUMN)
+        return take_key(r, text, n, errors);
     if (r->dimension > 0 && r->cells == r->dimension)
         return refuse_length(r, errors, "more than ", r->dimension);
     wire_csv_trim(&text, &n);
     double value;
     switch (wire_read_number(text, n, WIRE_NUMBER_LOOSE, &value)) {
     case WIRE_NUMBER_FINITE:
-        return points_put_at(r, r->u.csv.order ? r->u.csv.order[r->cells] : r->cells, value);
+        return points_put_at(r, csv->order ? csv->order[column] : r->cells, value);
     case WIRE_NUMBER_INFINITE:
         return refuse_cell(r, errors, "too large for a double", text, n);
     case WIRE_NUMBER_NONE:
@@ -59,10 +82,11 @@ static wire_status take_number(wire_points_reader *r, const char *text, size_t n
     return refuse_cell(r, errors, n == 0 ? "empty" : "not a finite number", text, n);
 }
 
-static wire_status end_row(wire_points_reader *r, wire_errors *errors)
+static wire_status end_row(wire_points_reader *r, size_t columns, wire_errors *errors)
 {
-    if (r->dimension > 0 && r->cells != r->dimension)
-        return refuse_length(r, errors, "", r->cells);
+    size_t wanted = r->u.csv.order ? r->u.csv.n_first : r->dimension;
+    if (wanted > 0 && columns != wanted)
+        return refuse_length(r, errors, "", columns);
     return points_end_row(r);
 }
 
@@ -131,27 +155,35 @@ static size_t find_name(const wire_points_reader *r, const char *text)
     return place;
 }
 
-/* Finds the feature of each column. Every feature must have one. */
-static wire_status match_names(wire_points_reader *r, wire_errors *errors)
+/* Is the column that of the keys? A feature may also be called "key". */
+static bool is_key_column(const wire_points_reader *r, const char *text)
+{
+    size_t n = strlen(text);
+    wire_csv_trim(&text, &n);
+    return n == 3 && memcmp(text, "key", n) == 0 && find_name(r, "key") == r->n_names;
+}
+
+/* Finds the feature of each column. Every feature must have one. seen: the features, all false. */
+static wire_status match_names(wire_points_reader *r, bool *seen, wire_errors *errors)
 {
     points_csv *csv = &r->u.csv;
-    bool *seen = calloc(r->n_names, sizeof *seen);
-    csv->order = calloc(csv->n_first + 1, sizeof *csv->order);
-    wire_status status = seen && csv->order ? WIRE_OK : WIRE_NO_MEMORY;
+    bool has_key = false;
+    wire_status status = WIRE_OK;
     for (size_t i = 0; i < csv->n_first && status == WIRE_OK; i++) {
         size_t place = find_name(r, csv->first[i]);
-        if (place == r->n_names)
+        bool key = is_key_column(r, csv->first[i]);
+        csv->order[i] = key ? KEY_COLUMN : place;
+        if (!key && place == r->n_names)
             status =
                 refuse_name(r, errors, "has a column that is not a feature of the study:", csv->first[i]);
-        else if (seen[place])
+        else if (key ? has_key : seen[place])
             status = refuse_name(r, errors, "has two columns", csv->first[i]);
         else
-            seen[csv->order[i] = place] = true;
+            *(key ? &has_key : &seen[place]) = true;
     }
     for (size_t i = 0; i < r->n_names && status == WIRE_OK; i++)
         if (!seen[i])
             status = refuse_name(r, errors, "has no column", r->names[i]);
-    free(seen);
     return status;
 }
 
@@ -166,35 +198,61 @@ static void trim_first(points_csv *csv)
     }
 }
 
+/* Takes the names of features from the header, where the study has none. */
+static wire_status take_names(wire_points_reader *r, wire_errors *errors)
+{
+    points_csv *csv = &r->u.csv;
+    trim_first(csv);
+    bool has_key = false;
+    for (size_t i = 0; i < csv->n_first; i++) {
+        bool key = is_key_column(r, csv->first[i]);
+        if (key && has_key)
+            return refuse_name(r, errors, "has two columns", csv->first[i]);
+        has_key |= key;
+        csv->order[i] = key ? KEY_COLUMN : csv->n_features;
+        if (!key)
+            csv->features[csv->n_features++] = csv->first[i];
+    }
+    if ((r->dimension > 0 && csv->n_features != r->dimension) || csv->n_features == 0) {
+        wire_errors_add(errors, "", "line %zu: the header has %zu columns, %zu expected%s", csv->csv.line + 1,
+                        csv->n_first, r->dimension > 0 ? r->dimension + has_key : 2,
+                        separator_hint(csv->first[0], strlen(csv->first[0])));
+        return WIRE_INVALID;
+    }
+    r->dimension = csv->n_features;
+    return WIRE_OK;
+}
+
+static wire_status end_header(wire_points_reader *r, wire_errors *errors)
+{
+    points_csv *csv = &r->u.csv;
+    csv->first_line_done = true;
+    csv->order = calloc(csv->n_first + 1, sizeof *csv->order);
+    csv->features = calloc(csv->n_first + 1, sizeof *csv->features);
+    bool *seen = calloc(r->n_names + 1, sizeof *seen);
+    wire_status status = WIRE_NO_MEMORY;
+    if (csv->order && csv->features && seen)
+        status = r->n_names > 0 ? match_names(r, seen, errors) : take_names(r, errors);
+    free(seen);
+    return status;
+}
+
 static wire_status end_first_line(wire_points_reader *r, wire_errors *errors)
 {
     points_csv *csv = &r->u.csv;
     bool header = false;
     for (size_t i = 0; i < csv->n_first; i++)
         header |= is_word(csv->first[i]);
-    if (header && r->n_names > 0) {
-        csv->first_line_done = true;
-        return match_names(r, errors);
-    }
-    if (header) {
-        if (r->dimension > 0 && csv->n_first != r->dimension) {
-            wire_errors_add(errors, "", "line %zu: the header has %zu columns, %zu expected%s",
-                            csv->csv.line + 1, csv->n_first, r->dimension,
-                            separator_hint(csv->first[0], strlen(csv->first[0])));
-            return WIRE_INVALID;
-        }
-        r->dimension = csv->n_first;
-        csv->first_line_done = true;
-        trim_first(csv);
-        return WIRE_OK;
-    }
+    if (header)
+        return end_header(r, errors);
     /* The line is a row: read its cells as numbers. */
     wire_status status = WIRE_OK;
-    for (size_t i = 0; i < csv->n_first && status == WIRE_OK; i++)
+    size_t columns = csv->n_first;
+    for (size_t i = 0; i < columns && status == WIRE_OK; i++)
         status = take_number(r, csv->first[i], strlen(csv->first[i]), errors);
     forget_first(csv);
     csv->first_line_done = true;
-    return status == WIRE_OK ? end_row(r, errors) : status;
+    return status == WIRE_OK ? end_row(r, columns, errors) : status;
 }
 
 /* ---- the reader --------------------------------------------------------------------------------------- */
@@ -209,8 +267,7 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
 static wire_status take_row(void *arg, size_t columns, wire_errors *errors)
 {
     wire_points_reader *r = arg;
-    (void)columns;
-    return r->u.csv.first_line_done ? end_row(r, errors) : end_first_line(r, errors);
+    return r->u.csv.first_line_done ? end_row(r, columns, errors) : end_first_line(r, errors);
 }
 
 void points_csv_init(wire_points_reader *r)
@@ -237,5 +294,6 @@ void points_csv_clear(wire_points_reader *r)
 {
     forget_first(&r->u.csv);
     free(r->u.csv.first);
+    free(r->u.csv.features);
     free(r->u.csv.order);
 }

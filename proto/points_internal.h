@@ -4,18 +4,26 @@
 
 #include "proto/csv.h"
 #include "proto/encode_export.h"
+#include "proto/keys.h"
 #include "proto/points.h"
 
 #define POINTS_CELL_MAX 1024 /* characters of a number or of a name in JSON */
+
+#define KEY_COLUMN SIZE_MAX
 
 /* State of a CSV reader; see points_csv.c. */
 typedef struct points_csv {
     wire_csv csv;
     char **first; /* cells of the first line; names, if that is a header */
     size_t n_first, first_capacity;
-    size_t *order; /* the feature of each column; NULL: as they stand */
+    size_t *order; /* the feature of each column, or KEY_COLUMN; NULL: as they stand */
+    char *
+        *features; /* the names of features in the header, borrowed from `first`; NULL: there is no header */
+    size_t n_features;
     bool first_line_done;
 } points_csv;
+
+#define POINTS_KEY_MAX (6 * WIRE_MAX_KEY) /* each byte as \u0041 */
 
 /* State of a JSON reader; see points_json.c. */
 typedef struct points_json {
@@ -34,12 +42,22 @@ typedef struct points_json {
         JSON_IN_CELL,
         JSON_AFTER_CELL,
         JSON_AFTER_LIST,
+        JSON_IN_KEYS, /* see `keys` */
         JSON_AT_EOF
     } state;
-    bool escaped;    /* in a key, after a backslash */
-    bool has_points; /* seen */
-    size_t offset;   /* of the byte being read, from 0 */
-    size_t start;    /* offset of the key or cell being read */
+    enum {
+        KEYS_AT_LIST,
+        KEYS_AT_ITEM_OR_END, /* after [ */
+        KEYS_AT_ITEM,        /* after , between keys */
+        KEYS_IN_TEXT,
+        KEYS_IN_NULL,
+        KEYS_AFTER_ITEM
+    } keys;
+    size_t n_keys;                            /* read so far */
+    bool escaped;                             /* in a key, after a backslash */
+    bool has_points, has_keys, key_is_points; /* seen; the last one is "points" */
+    size_t offset;                            /* of the byte being read, from 0 */
+    size_t start;                             /* offset of the key or cell being read */
 } points_json;
 
 #define POINTS_NPY_HEADER_MAX 10000 /* as NumPy itself */
@@ -77,6 +95,9 @@ struct wire_points_reader {
     size_t in_block; /* full rows in it */
     size_t cells;    /* in the row being read */
     size_t rows;     /* full rows so far */
+    wire_keys keys;  /* of the first rows; the others have none */
+    char key[POINTS_KEY_MAX]; /* n_key bytes of a key in JSON, as it is written */
+    size_t n_key;
     char cell[POINTS_CELL_MAX + 1]; /* text that may continue in the next chunk */
     size_t cell_size;
     union {
@@ -94,6 +115,7 @@ wire_status points_csv_finish(wire_points_reader *r, wire_errors *errors);
 void points_csv_clear(wire_points_reader *r);
 wire_status points_json_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
 wire_status points_json_finish(wire_points_reader *r, wire_errors *errors);
+wire_status points_json_feed_keys(wire_points_reader *r, char c, wire_errors *errors); /* in JSON_IN_KEYS */
 void points_ndjson_init(wire_points_reader *r);
 wire_status points_ndjson_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
 wire_status points_ndjson_finish(wire_points_reader *r, wire_errors *errors);
@@ -106,6 +128,8 @@ void points_npy_clear(wire_points_reader *r);
 wire_status points_put(wire_points_reader *r, double value);
 /* The same for a cell of any feature of the row. Beyond the first, the dimension must be known. */
 wire_status points_put_at(wire_points_reader *r, size_t feature, double value);
+/* Adds the key of a row, checked. "" where the row has none. */
+wire_status points_put_key(wire_points_reader *r, size_t row, const char *key, size_t n);
 /* The row is full: it has `dimension` cells, or it is the first and sets the dimension. */
 wire_status points_end_row(wire_points_reader *r);
 

@@ -1,4 +1,4 @@
-/* Reads {"points": [[…], …]} as the bytes arrive. Other JSON is WIRE_INVALID, as far as its first byte shows;
+/* Reads {"points": [[…], …], "keys": […]} as the bytes arrive; points_json_keys.c reads the keys. Other JSON is WIRE_INVALID, as far as its first byte shows;
  * the reading ends there. */
 #include "proto/json_decode.h"
 #include "proto/json_parse.h"
@@ -96,17 +96,20 @@ static wire_status end_key(wire_points_reader *r, wire_errors *errors)
     wire_errors_clear(&key_errors); /* its positions count from the quote */
     if (status != WIRE_OK)
         return status == WIRE_MALFORMED ? malformed(r, errors, "a string") : status;
-    if (strcmp(json_string_value(key), "points") != 0) {
+    bool points = strcmp(json_string_value(key), "points") == 0;
+    bool *seen = points ? &r->u.json.has_points : &r->u.json.has_keys;
+    if (!points && strcmp(json_string_value(key), "keys") != 0) {
         wire_decoder d = {.errors = errors};
         wire_place at = wire_place_member(NULL, json_string_value(key));
         wire_refuse(&d, &at, "unknown field");
         status = d.no_memory ? WIRE_NO_MEMORY : WIRE_INVALID;
-    } else if (r->u.json.has_points) {
-        wire_errors_add(errors, "", "not valid JSON: \"points\" occurs twice");
+    } else if (*seen) {
+        wire_errors_add(errors, "", "not valid JSON: \"%s\" occurs twice", points ? "points" : "keys");
         status = WIRE_MALFORMED;
     }
     json_decref(key);
-    r->u.json.has_points = true;
+    *seen = true;
+    r->u.json.key_is_points = points;
     r->u.json.state = JSON_AT_COLON;
     return status;
 }
@@ -197,7 +200,7 @@ static wire_status feed_object(wire_points_reader *r, char c, wire_errors *error
     if (json->state == JSON_AT_COLON) {
         if (c != ':')
             return malformed(r, errors, "a colon");
-        json->state = JSON_AT_LIST;
+        json->state = json->key_is_points ? JSON_AT_LIST : JSON_IN_KEYS;
         return WIRE_OK;
     }
     if (json->state == JSON_AT_LIST) {
@@ -253,9 +256,12 @@ static wire_status feed_structure(wire_points_reader *r, char c, wire_errors *er
     case JSON_AFTER_ROW:
         return feed_separator(r, c, ',', JSON_AT_ROW, ']', JSON_AFTER_LIST, errors);
     case JSON_AFTER_LIST:
+        if (c == '}' && !json->has_points)
+            return refuse(r, errors, POINTS, "is required");
         return feed_separator(r, c, ',', JSON_AT_KEY, '}', JSON_AT_EOF, errors);
     case JSON_IN_KEY:
-    case JSON_IN_CELL: /* never here */
+    case JSON_IN_CELL:
+    case JSON_IN_KEYS: /* never here */
     case JSON_AT_EOF:
         break;
     }
@@ -272,6 +278,8 @@ wire_status points_json_feed(wire_points_reader *r, const char *bytes, size_t n,
         bool at_cell = json->state == JSON_AT_CELL || json->state == JSON_AT_CELL_OR_END;
         if (json->state == JSON_IN_KEY)
             status = feed_key(r, c, errors);
+        else if (json->state == JSON_IN_KEYS)
+            status = points_json_feed_keys(r, c, errors);
         else if (json->state == JSON_IN_CELL || (at_cell && is_literal(c)))
             status = feed_cell(r, bytes + i, n - i, &used, errors);
         else if (!is_space(c))

@@ -1,4 +1,4 @@
-/* Points in NDJSON: a line {"point": [0.5, 1]} per candidate. */
+/* Points in NDJSON: a line {"point": [0.5, 1], "key": "a"} per candidate; the key is optional. */
 #include "proto/json_parse.h"
 #include "proto/points_internal.h"
 
@@ -33,6 +33,19 @@ static wire_status take_numbers(wire_points_reader *r, size_t line, const json_t
     return status == WIRE_OK ? points_end_row(r) : status;
 }
 
+static wire_status take_key(wire_points_reader *r, size_t line, const json_t *key, wire_errors *errors)
+{
+    if (!key || json_is_null(key))
+        return WIRE_OK;
+    const char *text = json_string_value(key);
+    size_t n = json_string_length(key);
+    const char *why = text ? wire_key_problem(text, n) : "must be a string";
+    if (!why)
+        return points_put_key(r, r->rows, text, n);
+    wire_errors_add(errors, "", "line %zu, row %zu: \"key\" %s", line, r->rows + 1, why);
+    return WIRE_INVALID;
+}
+
 static wire_status take_line(void *arg, size_t number, const char *text, size_t n, wire_errors *errors)
 {
     json_t *json = NULL, *member;
@@ -46,11 +59,13 @@ static wire_status take_line(void *arg, size_t number, const char *text, size_t 
         status = refuse(errors, number, "must be an object such as {\"point\": [0.5, 1]}");
     json_object_foreach(json, name, member)
     {
-        if (status == WIRE_OK && strcmp(name, "point") != 0) {
+        if (status == WIRE_OK && strcmp(name, "point") != 0 && strcmp(name, "key") != 0) {
             wire_errors_add(errors, "", "line %zu: unknown field \"%.100s\"", number, name);
             status = WIRE_INVALID;
         }
     }
+    if (status == WIRE_OK)
+        status = take_key(arg, number, json_object_get(json, "key"), errors);
     if (status == WIRE_OK)
         status = take_numbers(arg, number, json_object_get(json, "point"), errors);
     json_decref(json);

@@ -1,6 +1,7 @@
 #include "proto/observations_internal.h"
 
 #include "proto/constraints.h"
+#include "proto/decode_keys.h"
 #include "proto/decode_tell.h"
 #include "proto/number.h"
 
@@ -36,13 +37,21 @@ static void fill_features(wire_observations_reader *r, wire_object *o, wire_obse
     observation->features = r->parameters;
 }
 
-static void fill_arm(wire_observations_reader *r, wire_object *o, wire_observation *observation)
+/* *key: the observation's, owned by the caller. */
+static void fill_arm(wire_observations_reader *r, wire_object *o, wire_observation *observation, char **key)
 {
     wire_decoder *d = o->decoder;
     if (!is_space(r)) {
         wire_forbid(o, "parameters", "applies only to a domain of type \"space\"");
         if (r->n_places > 0 && wire_has(o, "point")) {
+            wire_forbid(o, "key", "cannot be given together with point");
             fill_features(r, o, observation);
+            return;
+        }
+        if (wire_has(o, "key")) {
+            wire_forbid(o, "candidate", "cannot be given together with key");
+            wire_take_key(o, "key", key);
+            observation->key = *key;
             return;
         }
         wire_take_integer(o, "candidate", WIRE_REQUIRED, 0, WIRE_MAX_INTEGER, &observation->candidate);
@@ -51,6 +60,7 @@ static void fill_arm(wire_observations_reader *r, wire_object *o, wire_observati
     wire_assignments given = {0};
     wire_place at = wire_place_member(o->place, "parameters");
     wire_forbid(o, "candidate", "does not apply to a domain of type \"space\"");
+    wire_forbid(o, "key", "does not apply to a domain of type \"space\"");
     const json_t *json = wire_take(o, "parameters", WIRE_REQUIRED);
     bool was_invalid = d->invalid;
     d->invalid = false;
@@ -76,9 +86,10 @@ static wire_status take_element(void *arg, size_t index, json_t *element, wire_e
     wire_place list = wire_place_member(NULL, "observations"), at = wire_place_element(&list, index);
     wire_observation observation = {.candidate = -1, .repeats = 1};
     wire_result values = {0};
+    char *key = NULL;
     wire_object o;
     if (wire_object_open(&o, &d, &at, element)) {
-        fill_arm(r, &o, &observation);
+        fill_arm(r, &o, &observation, &key);
         if (wire_has(&o, "values")) {
             wire_forbid(&o, "value", "cannot be given together with values");
             wire_fill_values(&o, &values);
@@ -100,6 +111,7 @@ static wire_status take_element(void *arg, size_t index, json_t *element, wire_e
         status = hand_over(r, place, &observation, errors);
     }
     wire_result_clear(&values);
+    free(key);
     return status;
 }
 
@@ -151,7 +163,7 @@ static wire_status take_feature(wire_observations_reader *r, size_t place, const
                                 wire_errors *errors)
 {
     char room[24], detail[160];
-    if (r->by_number ||
+    if (r->by_number || r->by_key ||
         wire_read_number(text, n, WIRE_NUMBER_LOOSE, &r->parameters[place]) == WIRE_NUMBER_FINITE)
         return WIRE_OK;
     snprintf(detail, sizeof detail, "must be a finite number, not \"%.*s\"%s", n > 40 ? 40 : (int)n, text,
@@ -187,6 +199,19 @@ static wire_status take_place(wire_observations_reader *r, size_t place, const c
     return refuse_row(r, errors, p->name, detail);
 }
 
+static wire_status take_key(wire_observations_reader *r, const char *text, size_t n, wire_errors *errors)
+{
+    const char *why = r->by_key ? wire_key_problem(text, n) : NULL;
+    if (why)
+        return refuse_row(r, errors, "key", why);
+    if (r->by_key) {
+        memcpy(r->key, text, n);
+        r->key[n] = '\0';
+        r->row.key = r->key;
+    }
+    return WIRE_OK;
+}
+
 static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors *errors)
 {
     wire_observations_reader *r = arg;
@@ -207,6 +232,8 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
                    ? WIRE_OK
                    : refuse_row(r, errors, "candidate",
                                 "must be the number of a candidate, an integer from 0");
+    case COLUMN_KEY:
+        return take_key(r, text, n, errors);
     case COLUMN_VALUE:
         r->row.has_value =
             wire_read_number(text, n, WIRE_NUMBER_LOOSE, &r->row.value) == WIRE_NUMBER_FINITE &&
@@ -275,8 +302,10 @@ static wire_status take_row(void *arg, size_t columns, wire_errors *errors)
         return refuse_row(r, errors, "value", "is required");
     if (!is_space(r) && r->by_number && r->row.candidate < 0)
         return refuse_row(r, errors, "candidate", "is required");
+    if (r->by_key && !r->row.key)
+        return refuse_row(r, errors, "key", "is required");
     wire_status status = is_space(r) ? complete_row(r, errors) : WIRE_OK;
-    if (!is_space(r) && !r->by_number)
+    if (!is_space(r) && !r->by_number && !r->by_key)
         status = complete_features(r, errors);
     return status == WIRE_OK ? hand_over(r, place, &r->row, errors) : status;
 }

@@ -2,8 +2,8 @@
  * them.
  *
  * JSON: {"observations": [{"candidate": 5, "value": 0.3}, {"parameters": {…}, "values": {…}, "repeats": 3}]}
- * A candidate is given by "candidate" or by its features ("point").
- * CSV: a header with "value" or the objective's name, and "candidate", the names of all features, or those of the
+ * A candidate is given by "candidate", by its "key" or by its features ("point").
+ * CSV: a header with "value" or the objective's name, and "candidate", "key", the names of all features, or those of the
  * parameters; "repeats" is optional. Features without names are called x0, x1, … Other columns of an exported table are skipped, and so are rows whose "state" is not "completed"; without that
  * column every row must have a value. An empty cell leaves a parameter out. A parameter may also be called
  * "parameters.<name>". Then, and only then, a column with the short name is the table's own column of that
@@ -19,7 +19,8 @@ typedef enum wire_observations_format {
 } wire_observations_format;
 
 typedef struct wire_observation {
-    int64_t candidate;        /* −1 in a space, and with features; may not exist */
+    int64_t candidate;        /* −1 in a space, and with features or a key; may not exist */
+    const char *key;          /* of a candidate that is given by it; otherwise NULL */
     const double *features;   /* of a candidate that is given by them; otherwise NULL */
     const double *parameters; /* of a space: coded, complete; otherwise NULL */
     bool has_value;
@@ -51,7 +52,7 @@ wire_status wire_observations_reader_finish(wire_observations_reader *reader, wi
 /* In tables, the prefix of a parameter whose name is also the name of a column of every table. */
 #define WIRE_PARAMETER_PREFIX "parameters."
 
-/* Is it the name of a column of every table ("value", "state", …), or does it start with a prefix of one? */
+/* Is it the name of a column of every table ("value", "state", …; not "key", which some have), or does it start with a prefix of one? */
 bool wire_is_table_column(const char *name);
 
 size_t wire_observations_reader_count(const wire_observations_reader *reader);

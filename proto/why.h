@@ -14,6 +14,7 @@ typedef struct wire_expected {
 typedef struct wire_neighbor {
     int64_t trial;     /* 0: an imported result, shown as null */
     int64_t candidate; /* < 0: left out */
+    const char *key;   /* of the candidate; "" or NULL: left out */
     const wire_study *space;
     const double *parameters; /* coded, of the space; NULL: left out */
     double value, distance;

@@ -187,6 +187,7 @@ typedef struct wire_study {
     size_t n_points;
     char **feature_names; /* dimension of them; NULL */
     size_t n_feature_names;
+    struct wire_keys *keys;     /* of the inline candidates, n_points; NULL: they have none */
     wire_parameter *parameters; /* of a space */
     size_t n_parameters;
     wire_constraint *constraints; /* of a space */
@@ -228,6 +229,7 @@ typedef struct wire_best {
     int64_t trial;       /* 0: the value was imported */
     int64_t observation; /* of an imported value: its number, from 1 in the order of import */
     int64_t candidate;   /* < 0: left out */
+    const char *key;     /* of the candidate; "" or NULL: left out */
     const wire_study *space;
     const double *parameters; /* coded, of the space; NULL: left out */
     double value;
@@ -320,6 +322,7 @@ typedef struct wire_trial {
     int64_t batch;       /* < 0: left out */
     int32_t attempt;     /* 0 before it is first handed out */
     int64_t candidate;   /* < 0: left out */
+    const char *key;     /* of the candidate; "" or NULL: left out */
     const double *point; /* NULL: left out */
     size_t dimension;
     const wire_study *space;  /* with parameters: whose they are */
@@ -398,6 +401,7 @@ typedef struct wire_imported {
     int64_t observation;
     const char *state;
     int64_t candidate;   /* < 0: left out */
+    const char *key;     /* of the candidate; "" or NULL: left out */
     const double *point; /* NULL: left out */
     size_t dimension;
     const wire_study *space; /* with parameters */
@@ -438,6 +442,7 @@ void wire_encode_candidates_answer(wire_writer *w, int64_t count, int64_t dimens
 typedef struct wire_recommended {
     bool given;
     int64_t candidate; /* < 0: left out */
+    const char *key;   /* of the candidate; "" or NULL: left out */
     const wire_study *space;
     const double *parameters; /* coded, of the space; NULL: left out */
     double mean;
@@ -452,7 +457,8 @@ void wire_encode_observed(wire_writer *w, const wire_best *best);
 void wire_encode_best(wire_writer *w, const wire_best *observed, const wire_recommended *recommended);
 
 typedef struct wire_predict {
-    int64_t *candidates;          /* one of the three */
+    int64_t *candidates;          /* one of these; the numbers of `keys` are found later */
+    struct wire_keys *keys;       /* of candidates */
     double *points;               /* n x dimension, row-major */
     wire_assignments *parameters; /* see wire_code_parameters */
     size_t n, dimension;
@@ -461,6 +467,7 @@ typedef struct wire_predict {
 /* A candidate with its results and its posterior. */
 typedef struct wire_candidate {
     int64_t candidate;
+    const char *key;     /* "" or NULL: left out */
     const double *point; /* NULL: left out */
     size_t dimension;
     const wire_study *space; /* with parameters */

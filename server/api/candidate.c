@@ -2,6 +2,7 @@
 #include "proto/changes.h"
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
+#include "server/api/named.h"
 #include "server/app.h"
 #include "server/http/paging.h"
 
@@ -21,7 +22,8 @@ static void change_candidates(http_request *request, void (*run)(study *s, study
     if (status == WIRE_OK) {
         request->context = retire;
         request->context_free = free_retire;
-        call_study(request, run);
+        if (named_candidates(request, retire->keys, retire->candidates))
+            call_study(request, run);
     } else {
         http_answer_undecodable(request, status, &errors);
     }
@@ -92,10 +94,35 @@ static bool read_filters(candidate_range *range, http_request *request)
     return query_integer(request, HTTP_QUERY_PULLS, "pulls", 0, WIRE_MAX_INTEGER, &range->pulls.value);
 }
 
+/* The one candidate that has the key, or an empty list. */
+static void list_named(http_request *request)
+{
+    int64_t candidate = -1;
+    const char *key = request->query[HTTP_QUERY_KEY];
+    if (request->query[HTTP_QUERY_SORT] || request->query[HTTP_QUERY_RETIRED] ||
+        request->query[HTTP_QUERY_PULLS]) {
+        http_answer_problem(request, 422, NULL,
+                            "query parameter 'key' cannot be given together with sort, retired or pulls");
+    } else if (named_if_any(request, key, &candidate)) {
+        wire_writer w = WIRE_WRITER_INIT;
+        if (candidate >= 0) {
+            look(request, &(candidate_range){.first = candidate, .n = 1, .one = true});
+            return;
+        }
+        wire_list_begin(&w);
+        wire_list_end(&w, NULL);
+        http_answer_json(request, 200, &w);
+    }
+}
+
 void handle_candidate_list(http_request *request)
 {
     page p;
     candidate_range range = {0};
+    if (request->query[HTTP_QUERY_KEY]) {
+        list_named(request);
+        return;
+    }
     if (!page_read(&p, request, true, -1) || !read_order(&range.order, request) ||
         !read_filters(&range, request))
         return;

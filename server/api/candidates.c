@@ -246,8 +246,10 @@ static void all_staged(void *arg)
     http_request *request = arg;
     receiving *r = request->context;
     store_status status = upload_status(r->staged.upload);
-    if (!r->kernel_given)
+    if (!r->kernel_given) {
         r->staged.names = wire_points_reader_header(r->reader, &r->staged.n_names);
+        r->staged.keys = wire_points_reader_keys(r->reader);
+    }
     if (status == STORE_OK)
         call_study(request, study_set_candidates);
     else

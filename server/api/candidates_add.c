@@ -124,6 +124,7 @@ void handle_candidates_add(http_request *request)
     adding *a = request->context;
     wire_errors errors = {0};
     wire_status status = wire_points_reader_finish(a->reader, &errors);
+    a->points.keys = wire_points_reader_keys(a->reader);
     if (status == WIRE_OK)
         call_study(request, study_add_candidates);
     else

@@ -44,6 +44,11 @@ void handle_candidates_put(http_request *request);
 void handle_candidates_add_piece(http_request *request, const char *bytes, size_t n);
 void handle_candidates_add(http_request *request);
 
+/* ---- candidate_keys.c ---------------------------------------------------------------------------------- */
+
+void handle_keys_piece(http_request *request, const char *bytes, size_t n);
+void handle_keys_put(http_request *request);
+
 /* ---- candidate.c --------------------------------------------------------------------------------------- */
 
 void handle_candidates_retire(http_request *request);

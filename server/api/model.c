@@ -1,6 +1,7 @@
 /* Best, predict, model and batches. */
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
+#include "server/api/named.h"
 #include "server/app.h"
 #include "server/http/paging.h"
 
@@ -30,7 +31,8 @@ void handle_predict(http_request *request)
     if (status == WIRE_OK) {
         request->context = predict;
         request->context_free = free_predict;
-        call_study(request, study_predict);
+        if (named_candidates(request, predict->keys, predict->candidates))
+            call_study(request, study_predict);
     } else {
         http_answer_undecodable(request, status, &errors);
     }

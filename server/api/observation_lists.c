@@ -4,6 +4,7 @@
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/definition.h"
 #include "server/data/observation_view.h"
@@ -22,7 +23,9 @@ typedef struct listing {
     trial_context of;
     store_imported *rows; /* copies, with their reasons */
     size_t n, capacity;
-    double *points; /* n x of.width */
+    double *points;      /* n x of.width */
+    bool has_keys;       /* some candidates of the study have keys */
+    candidate_key *keys; /* n */
     page page;
     wire_amended *amended; /* of a single one; they own their strings */
     size_t n_amended;
@@ -33,6 +36,7 @@ static void take_study(void *arg, const store_study *row)
 {
     listing *l = arg;
     l->study = row->study;
+    l->has_keys = row->has_keys;
     l->status = study_config_read(&l->definition, row->definition);
     if (l->status == STORE_OK)
         l->of = (trial_context){.definition = l->definition,
@@ -72,6 +76,7 @@ static void close_listing(listing *l)
     free(l->rows);
     free(l->amended);
     free(l->points);
+    free(l->keys);
     wire_study_free(l->definition);
 }
 
@@ -111,28 +116,31 @@ static void take_amendment(void *arg, const store_amendment *row)
         l->status = STORE_NO_MEMORY;
 }
 
-/* The points of all rows. */
+/* The points and keys of all rows. */
 static store_status read_points(listing *l, store_error *err)
 {
     size_t width = l->of.width;
-    if (width == 0 || l->n == 0)
+    if (l->n == 0)
         return STORE_OK;
-    store_status status = STORE_NO_MEMORY;
     int64_t *candidates = malloc(l->n * sizeof *candidates);
-    l->points = malloc(l->n * width * sizeof *l->points);
+    l->points = malloc((l->n * width + 1) * sizeof *l->points);
+    l->keys = malloc(l->n * sizeof *l->keys);
+    store_status status = candidates && l->points && l->keys ? STORE_OK : STORE_NO_MEMORY;
     for (size_t i = 0; candidates && i < l->n; i++)
         candidates[i] = l->rows[i].candidate;
-    if (candidates && l->points)
+    if (status == STORE_OK && width > 0)
         status =
             candidate_rows_at(l->points, l->store, l->study, l->definition, width, candidates, l->n, err);
+    if (status == STORE_OK)
+        status = candidate_keys_at(l->keys, l->store, l->study, l->has_keys, candidates, l->n, err);
     free(candidates);
     return status;
 }
 
 static wire_imported view(const listing *l, size_t i)
 {
-    wire_imported shown =
-        observation_view(&l->rows[i], &l->of, l->of.width > 0 ? l->points + i * l->of.width : NULL);
+    wire_imported shown = observation_view(
+        &l->rows[i], &l->of, l->of.width > 0 ? l->points + i * l->of.width : NULL, l->keys[i].text);
     shown.amended = l->amended;
     shown.n_amended = l->n_amended;
     return shown;

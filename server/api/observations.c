@@ -17,6 +17,7 @@ static void import_free(void *context)
     import *in = context;
     wire_observations_reader_free(in->reader);
     wire_study_free(in->definition);
+    wire_errors_clear(&in->misses);
     free(in->list);
     free(in->points);
     free(in);
@@ -53,6 +54,23 @@ static void set_blank(import *in, size_t width)
     in->n_points = in->n;
 }
 
+/* The number of the candidate with the key; of a missing one 0, and *in has the problem. False: the store failed. */
+static bool find_by_key(import *in, const char *place, const char *key, int64_t *candidate)
+{
+    store_error error = {0};
+    in->status = store_find_key(in->store, in->study, key, candidate, &error);
+    if (in->status == STORE_OK && *candidate >= in->candidates)
+        *candidate = -1; /* it is newer than the import */
+    if (in->status == STORE_OK && *candidate < 0) {
+        char pointer[80];
+        snprintf(pointer, sizeof pointer, "%s/key", place);
+        wire_errors_add(&in->misses, in->is_json ? pointer : "", "%s%sno candidate has the key \"%s\"",
+                        in->is_json ? "" : place, in->is_json ? "" : ": ", key);
+        *candidate = 0;
+    }
+    return in->status == STORE_OK;
+}
+
 static bool take(void *arg, size_t index, const char *place, const wire_observation *o, wire_errors *errors)
 {
     import *in = arg;
@@ -60,9 +78,12 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     (void)index;
     bool space = in->definition->n_parameters > 0;
     size_t width = o->parameters || o->features ? candidate_width(in->definition) : 0;
-    if (width == 0 && o->candidate >= in->candidates) {
+    int64_t named = o->candidate;
+    if (o->key && !find_by_key(in, place, o->key, &named))
+        return false;
+    if (width == 0 && named >= in->candidates) {
         wire_errors_add(errors, place, "there are %lld candidates, numbered from 0: %lld is not one of them",
-                        (long long)in->candidates, (long long)o->candidate);
+                        (long long)in->candidates, (long long)named);
         return false;
     }
     if (!objective(in, place, o, &value, errors))
@@ -78,7 +99,7 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
         memcpy(in->points + in->n * width, point, width * sizeof *in->points);
         in->n_points = in->n + 1;
     }
-    uint32_t candidate = width == 0 ? (uint32_t)o->candidate : space ? 0 : (uint32_t)BY_FEATURES;
+    uint32_t candidate = width == 0 ? (uint32_t)named : space ? 0 : (uint32_t)BY_FEATURES;
     in->list[in->n++] = (store_observation){.candidate = candidate, .repeats = o->repeats, .value = value};
     return true;
 }
@@ -120,6 +141,7 @@ static bool open_import(http_request *request)
     if (status == STORE_OK && ignored && wire_observations_reader_ignore(in->reader, ignored) != WIRE_OK)
         status = STORE_NO_MEMORY;
     in->is_json = json;
+    in->store = request->app->store;
     if (status == STORE_OK && wire_has_several(in->definition))
         http_answer_problem(request, 422, NULL,
                             "observations cannot be imported into a study with several objectives or bounds");
@@ -135,7 +157,10 @@ static bool open_import(http_request *request)
 static void answer_reading(http_request *request, wire_status status, const wire_errors *errors)
 {
     const import *in = request->context;
-    http_answer_undecodable(request, in->no_memory ? WIRE_NO_MEMORY : status, errors);
+    if (in->status != STORE_OK)
+        http_answer_store_problem(request, in->status);
+    else
+        http_answer_undecodable(request, in->no_memory ? WIRE_NO_MEMORY : status, errors);
 }
 
 /* Names the results whose candidates were not found. */
@@ -212,6 +237,9 @@ void handle_observations_post(http_request *request)
     wire_status status = wire_observations_reader_finish(in->reader, &errors);
     if (status != WIRE_OK)
         answer_reading(request, status, &errors);
+    else if (in->misses.n > 0)
+        http_answer_problem(request, 422, &in->misses, "%zu results have keys that no candidate has",
+                            in->misses.n + in->misses.dropped);
     else if (in->definition->n_parameters > 0 || !in->points || find_candidates(request))
         call_study(request, study_observe);
     wire_errors_clear(&errors);

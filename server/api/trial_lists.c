@@ -3,6 +3,7 @@
 #include "server/api/handlers.h"
 #include "server/api/trial_order.h"
 #include "server/app.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/definition.h"
 #include "server/data/study_space.h"
@@ -22,7 +23,9 @@ typedef struct listing {
     size_t width;      /* numbers of a point; 0: the candidates are known by a kernel matrix alone */
     store_trial *rows; /* copies, with their strings */
     size_t n, capacity;
-    double *points; /* n x width */
+    double *points;      /* n x width */
+    bool has_keys;       /* some candidates of the study have keys */
+    candidate_key *keys; /* n */
     page page;
     store_status status;
 } listing;
@@ -32,6 +35,7 @@ static void take_study(void *arg, const store_study *row)
     listing *l = arg;
     l->study = row->study;
     l->enumerated = row->reference_candidates > 0;
+    l->has_keys = row->has_keys;
     l->status = study_config_read(&l->definition, row->definition);
     if (l->status != STORE_OK)
         return;
@@ -64,6 +68,7 @@ static void close_listing(listing *l)
     }
     free(l->rows);
     free(l->points);
+    free(l->keys);
     wire_study_free(l->definition);
 }
 
@@ -91,22 +96,24 @@ static void take_row(void *arg, const store_trial *row)
         l->status = STORE_NO_MEMORY;
 }
 
-/* The features of all rows. */
+/* The features and keys of all rows. */
 static void read_points(listing *l)
 {
     store_error error = {0};
-    if (l->status != STORE_OK || l->width == 0 || l->n == 0)
+    if (l->status != STORE_OK || l->n == 0)
         return;
     int64_t *candidates = malloc(l->n * sizeof *candidates);
-    l->points = malloc(l->n * l->width * sizeof *l->points);
-    if (candidates && l->points) {
-        for (size_t i = 0; i < l->n; i++)
-            candidates[i] = l->rows[i].candidate;
+    l->points = malloc((l->n * l->width + 1) * sizeof *l->points);
+    l->keys = malloc(l->n * sizeof *l->keys);
+    if (!candidates || !l->points || !l->keys)
+        l->status = STORE_NO_MEMORY;
+    for (size_t i = 0; candidates && i < l->n; i++)
+        candidates[i] = l->rows[i].candidate;
+    if (l->status == STORE_OK && l->width > 0)
         l->status = candidate_rows_at(l->points, l->store, l->study, l->definition, l->width, candidates,
                                       l->n, &error);
-    } else {
-        l->status = STORE_NO_MEMORY;
-    }
+    if (l->status == STORE_OK)
+        l->status = candidate_keys_at(l->keys, l->store, l->study, l->has_keys, candidates, l->n, &error);
     free(candidates);
 }
 
@@ -117,7 +124,7 @@ static wire_trial view(const listing *l, size_t i)
                         .objective = l->objective,
                         .enumerated = l->enumerated,
                         .width = l->width};
-    return trial_view(&l->rows[i], &of, l->width > 0 ? l->points + i * l->width : NULL);
+    return trial_view(&l->rows[i], &of, l->width > 0 ? l->points + i * l->width : NULL, l->keys[i].text);
 }
 
 /* Do pages begin after an id? Otherwise after a number of trials. */

@@ -2,6 +2,7 @@
 #include "proto/changes.h"
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
+#include "server/api/named.h"
 #include "server/app.h"
 #include "server/http/limits.h"
 
@@ -122,7 +123,8 @@ void handle_trial_propose(http_request *request)
     if (p)
         status = wire_decode_proposal(&p->wanted, request->body, request->body_size, &errors);
     if (status == WIRE_OK) {
-        call_study(request, study_propose);
+        if (named_candidate(request, p->wanted->key, "/key", &p->wanted->candidate))
+            call_study(request, study_propose);
     } else {
         http_answer_undecodable(request, status, &errors);
     }

@@ -102,6 +102,9 @@ void event_view_encode(wire_writer *w, int64_t seq, const store_event *event)
     case EVENT_CANDIDATES_RESTORED:
         show_count(w, seq, event, "restored", (int64_t)event->u.restored.n);
         break;
+    case EVENT_CANDIDATES_KEYED:
+        show_count(w, seq, event, "keyed", (int64_t)event->u.keyed.n);
+        break;
     case EVENT_OBSERVATIONS_ADDED:
         show_count(w, seq, event, "observations", (int64_t)event->u.observed.n);
         break;

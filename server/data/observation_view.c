@@ -2,12 +2,14 @@
 
 #include "server/data/study_space.h"
 
-wire_imported observation_view(const store_imported *row, const trial_context *of, const double *point)
+wire_imported observation_view(const store_imported *row, const trial_context *of, const double *point,
+                               const char *key)
 {
     candidate_view shown = candidate_view_of(of->definition, of->enumerated, row->candidate, point);
     return (wire_imported){.observation = row->observation,
                            .state = trial_state_name(row->state),
                            .candidate = shown.candidate,
+                           .key = key,
                            .point = shown.point,
                            .dimension = of->width,
                            .space = shown.space,

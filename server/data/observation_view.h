@@ -4,7 +4,8 @@
 
 #include "server/data/trial_view.h"
 
-/* Without its amendments; borrows from all that it is given. point: as of trial_view. */
-wire_imported observation_view(const store_imported *row, const trial_context *of, const double *point);
+/* Without its amendments; borrows from all that it is given. point, key: as of trial_view. */
+wire_imported observation_view(const store_imported *row, const trial_context *of, const double *point,
+                               const char *key);
 
 #endif

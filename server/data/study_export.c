@@ -2,6 +2,7 @@
 
 #include "proto/encode_export.h"
 #include "proto/study_file.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/definition.h"
 #include "server/data/study_space.h"
@@ -28,7 +29,8 @@ struct study_export {
     export_stage stage;
     char id[64];
     int64_t study, last_seq, trials, imported, reference_candidates, dimension;
-    int64_t at; /* candidates, entries, trials or imported results written */
+    bool has_keys; /* some candidates have keys */
+    int64_t at;    /* candidates, entries, trials or imported results written */
     wire_study *definition;
     double *rows; /* candidates of a part, or a trial's point */
     wire_writer *w;
@@ -42,6 +44,7 @@ static void take_study(void *arg, const store_study *row)
     x->last_seq = row->last_seq;
     x->trials = row->trials;
     x->imported = row->imported;
+    x->has_keys = row->has_keys;
     x->reference_candidates = row->reference_candidates;
     x->dimension = row->reference_candidates > 0 ? row->dimension : 0;
     snprintf(x->id, sizeof x->id, "%s", row->id);
@@ -167,6 +170,10 @@ static void write_row(study_export *x, int64_t candidate, wire_trial *trial, int
     if (width > 0)
         x->status =
             candidate_rows_at(x->rows, x->store, x->study, x->definition, width, &candidate, 1, &error);
+    candidate_key key;
+    if (x->has_keys && !x->status)
+        x->status = candidate_keys_at(&key, x->store, x->study, true, &candidate, 1, &error);
+    trial->key = x->has_keys ? key.text : NULL;
     if (x->definition->domain_type == WIRE_DOMAIN_SPACE)
         trial->parameters = x->rows;
     else
@@ -221,7 +228,7 @@ static store_status read_csv(study_export *x, wire_writer *w, bool *more, store_
     *more = true;
     x->w = w;
     if (x->stage == STAGE_HEAD) {
-        wire_write_table_header(w, x->definition);
+        wire_write_table_header(w, x->definition, x->has_keys);
         x->stage = STAGE_TRIALS;
         return STORE_OK;
     }

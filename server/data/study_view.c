@@ -1,6 +1,7 @@
 #include "server/data/study_view.h"
 
 #include "server/data/best_value.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/definition.h"
 #include "server/data/study_space.h"
@@ -14,6 +15,7 @@
 typedef struct shown_best {
     best_value value;
     double *row; /* in a space: the coded point */
+    candidate_key key;
 } shown_best;
 
 /* Reads the best value, of trials and imports, and its point. STORE_CORRUPT: the stored best trial is not valid. */
@@ -33,6 +35,8 @@ static store_status read_best(shown_best *out, store *s, const store_study *row,
             best_value_compare_imported(best, s, row->study, wire_objective(definition)->minimize, &error);
     if (status == STORE_OK && best->given && best->candidate >= row->candidates)
         return STORE_CORRUPT;
+    if (status == STORE_OK && best->given)
+        status = candidate_keys_at(&out->key, s, row->study, row->has_keys, &best->candidate, 1, &error);
     if (status != STORE_OK || definition->domain_type != WIRE_DOMAIN_SPACE || !best->given)
         return status;
     out->row = malloc(width * sizeof *out->row);
@@ -82,6 +86,7 @@ static void encode(wire_writer *w, const store_study *row, const wire_study *def
                  .trial = best->value.trial,
                  .observation = best->value.observation,
                  .candidate = shown.candidate,
+                 .key = best->key.text,
                  .space = shown.space,
                  .parameters = shown.parameters,
                  .value = best->value.value},

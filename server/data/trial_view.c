@@ -2,7 +2,7 @@
 
 #include "server/data/study_space.h"
 
-wire_trial trial_view(const store_trial *row, const trial_context *of, const double *point)
+wire_trial trial_view(const store_trial *row, const trial_context *of, const double *point, const char *key)
 {
     candidate_view shown = candidate_view_of(of->definition, of->enumerated, row->candidate, point);
     return (wire_trial){.id = row->trial,
@@ -10,6 +10,7 @@ wire_trial trial_view(const store_trial *row, const trial_context *of, const dou
                         .batch = row->batch,
                         .attempt = row->attempt,
                         .candidate = shown.candidate,
+                        .key = key,
                         .point = shown.point,
                         .dimension = of->width,
                         .space = shown.space,

@@ -15,7 +15,8 @@ typedef struct trial_context {
 
 /* The trial as answers show it; borrows from all that it is given. A time of 0 is not shown.
  *   point  width numbers: features, or coded parameters; not read where the candidates are known by a kernel
- *          matrix alone, and NULL is fine then */
-wire_trial trial_view(const store_trial *row, const trial_context *of, const double *point);
+ *          matrix alone, and NULL is fine then
+ *   key    of the candidate; "" or NULL: it has none */
+wire_trial trial_view(const store_trial *row, const trial_context *of, const double *point, const char *key);
 
 #endif

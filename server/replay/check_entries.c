@@ -293,6 +293,7 @@ static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
         event->u.candidates.content = described.u.candidates.content;
         r->attached = true;
     }
+    wire_keys_clear(&r->keys);
     r->candidates = event->u.candidates.count;
     r->columns = event->u.candidates.dimension;
     return true;
@@ -407,6 +408,35 @@ static bool check_requeued(const rebuild *r, const store_event *event, rebuild_p
            (known || rebuild_refuse(p, "outcome", "must be one of expired, released, failed"));
 }
 
+/* ---- keys ---------------------------------------------------------------------------------------------- */
+
+/* That keys are unique is checked once all are known. */
+static bool check_keyed(rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    int64_t first = event->u.keyed.first;
+    size_t n = event->u.keyed.n;
+    if (r->config->parameters)
+        return rebuild_refuse(p, "keys", "do not apply to a space");
+    if (first < 0 || first > r->candidates || n > (size_t)(r->candidates - first))
+        return rebuild_refuse(p, "first", "there are %lld candidates", (long long)r->candidates);
+    if (first != 0 && first < (int64_t)r->keys.n)
+        return rebuild_refuse(p, "first", "must be 0, or follow the candidates that have been given keys");
+    if (first == 0)
+        wire_keys_clear(&r->keys);
+    while (r->keys.n < (size_t)first)
+        if (!wire_keys_add(&r->keys, "", 0))
+            return rebuild_out_of_memory(p);
+    for (size_t i = 0; i < n; i++) {
+        const char *key = event->u.keyed.keys[i], *why = *key ? wire_key_problem(key, strlen(key)) : NULL;
+        if (why)
+            return rebuild_refuse(p, "keys", "the key of candidate %lld %s", (long long)first + (long long)i,
+                                  why);
+        if (!wire_keys_add(&r->keys, key, strlen(key)))
+            return rebuild_out_of_memory(p);
+    }
+    return true;
+}
+
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
 void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem *p)
@@ -429,6 +459,9 @@ void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem 
         break;
     case EVENT_CANDIDATES_RESTORED:
         below(p, "candidates", event->u.restored.list, event->u.restored.n, r->candidates);
+        break;
+    case EVENT_CANDIDATES_KEYED:
+        check_keyed(r, event, p);
         break;
     case EVENT_BATCH_PLANNED:
         check_planned(r, seq, event, p);

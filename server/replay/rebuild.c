@@ -128,6 +128,7 @@ void rebuild_free(rebuild *r)
     upload_free(r->upload);
     study_config_free(r->config);
     bandit_arms_free(r->space);
+    wire_keys_clear(&r->keys);
     free(r->few);
     pthread_mutex_lock(&r->lock);
     bool last = r->on_their_way == 0;
@@ -416,6 +417,15 @@ bool rebuild_has_candidates(const rebuild *r)
     return !r->has_gone && (r->rows == 0 || r->attached);
 }
 
+static wire_status check_keys(const rebuild *r, wire_errors *errors)
+{
+    size_t first, second;
+    wire_status status = wire_keys_find_repeated(&r->keys, &first, &second);
+    if (status == WIRE_INVALID)
+        wire_errors_add(errors, "", "candidates %zu and %zu have the same key", first, second);
+    return status;
+}
+
 wire_status rebuild_finish(rebuild *r, wire_errors *errors)
 {
     if (r->entries == 0)
@@ -426,7 +436,7 @@ wire_status rebuild_finish(rebuild *r, wire_errors *errors)
         wire_errors_add(errors, "",
                         "the study has no candidates, although its state is not awaiting_candidates");
     else
-        return WIRE_OK;
+        return check_keys(r, errors);
     return WIRE_INVALID;
 }
 

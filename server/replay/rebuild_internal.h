@@ -4,6 +4,7 @@
 #define SERVER_REPLAY_REBUILD_INTERNAL_H
 
 #include "bandit/arms.h"
+#include "proto/keys.h"
 #include "server/data/definition.h"
 #include "server/data/upload.h"
 #include "server/replay/rebuild.h"
@@ -35,6 +36,7 @@ struct rebuild {
     bandit_arms *space; /* without points; NULL: none */
     bool awaits;        /* the study's state is awaiting_candidates */
     int64_t imported;   /* results so far */
+    wire_keys keys;     /* of the first candidates; the others have none */
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;

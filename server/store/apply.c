@@ -30,7 +30,7 @@ static store_status apply_candidates(store *s, study_record *study, const store_
     study->candidates = event->u.candidates.count;
     study->dimension = event->u.candidates.dimension;
     study->reference_candidates = event->u.candidates.count;
-    return STORE_OK;
+    return s->backend->keys_clear(s, study->study, err);
 }
 
 /* Adds candidates with the next numbers. */
@@ -70,6 +70,21 @@ static store_status apply_restored(store *s, const study_record *study, const st
     store_status status = STORE_OK;
     for (size_t i = 0; !status && i < event->u.restored.n; i++)
         status = s->backend->candidate_restore(s, study->study, event->u.restored.list[i], err);
+    return status;
+}
+
+static store_status apply_keyed(store *s, const study_record *study, const store_event *event,
+                                store_error *err)
+{
+    int64_t first = event->u.keyed.first;
+    if (first < 0 || event->u.keyed.n > (uint64_t)study->candidates ||
+        first > study->candidates - (int64_t)event->u.keyed.n)
+        return store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates", (long long)study->study,
+                          (long long)study->candidates);
+    store_status status = first == 0 ? s->backend->keys_clear(s, study->study, err) : STORE_OK;
+    for (size_t i = 0; !status && i < event->u.keyed.n; i++)
+        if (*event->u.keyed.keys[i])
+            status = s->backend->key_put(s, study->study, first + (int64_t)i, event->u.keyed.keys[i], err);
     return status;
 }
 
@@ -315,6 +330,9 @@ store_status store_apply(store *s, study_record *record, int64_t epoch, const st
         break;
     case EVENT_CANDIDATES_RESTORED:
         status = apply_restored(s, record, event, err);
+        break;
+    case EVENT_CANDIDATES_KEYED:
+        status = apply_keyed(s, record, event, err);
         break;
     case EVENT_BATCH_PLANNED:
         status = apply_planned(s, record, event, err);

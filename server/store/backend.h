@@ -98,6 +98,9 @@ typedef struct store_backend {
     store_status (*candidate_retire)(store *s, int64_t study, uint32_t candidate, store_error *err);
     /* STORE_NOT_FOUND: it is not retired. */
     store_status (*candidate_restore)(store *s, int64_t study, uint32_t candidate, store_error *err);
+    store_status (*keys_clear)(store *s, int64_t study, store_error *err);
+    /* Replaces an earlier key of the candidate. */
+    store_status (*key_put)(store *s, int64_t study, int64_t candidate, const char *key, store_error *err);
     store_status (*batch_insert)(store *s, int64_t study, const store_event *planned, store_error *err);
     store_status (*batch_extend)(store *s, int64_t study, const store_event *extended, store_error *err);
     store_status (*sums_put)(store *s, int64_t study, const store_arm_sum *sums, size_t n, store_error *err);
@@ -188,6 +191,11 @@ typedef struct store_backend {
                                     double *rows, store_error *err);
     store_status (*read_retired)(store *s, int64_t study, store_retired_row *row, void *arg,
                                  store_error *err);
+    store_status (*read_keys)(store *s, int64_t study, int64_t first, size_t limit, store_key_row *row,
+                              void *arg, store_error *err);
+    store_status (*read_keys_at)(store *s, int64_t study, const int64_t *indices, size_t n,
+                                 store_key_row *row, void *arg, store_error *err);
+    store_status (*find_key)(store *s, int64_t study, const char *key, int64_t *candidate, store_error *err);
     store_status (*read_candidates_at)(store *s, int64_t study, const int64_t *indices, size_t n,
                                        size_t dimension, double *rows, store_error *err);
     store_status (*read_engine_state)(store *s, int64_t study, store_engine_state *out, store_error *err);

@@ -279,6 +279,23 @@ store_status store_read_retired(store *s, int64_t study, store_retired_row *row,
     return s->backend->read_retired(s, study, row, arg, err);
 }
 
+store_status store_read_keys(store *s, int64_t study, int64_t first, size_t limit, store_key_row *row,
+                             void *arg, store_error *err)
+{
+    return s->backend->read_keys(s, study, first, limit, row, arg, err);
+}
+
+store_status store_read_keys_at(store *s, int64_t study, const int64_t *indices, size_t n, store_key_row *row,
+                                void *arg, store_error *err)
+{
+    return s->backend->read_keys_at(s, study, indices, n, row, arg, err);
+}
+
+store_status store_find_key(store *s, int64_t study, const char *key, int64_t *candidate, store_error *err)
+{
+    return s->backend->find_key(s, study, key, candidate, err);
+}
+
 store_status store_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
                                       size_t dimension, double *rows, store_error *err)
 {

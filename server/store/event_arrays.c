@@ -178,6 +178,52 @@ static void copy_observation(void *element)
 const event_array_kind event_observations =
     ARRAY(store_observation, write_observation, read_observation, copy_observation);
 
+/* ---- texts --------------------------------------------------------------------------------------------- */
+
+static void write_texts(wire_writer *w, const event_member *m, const store_event *event)
+{
+    const char *const *texts = array_at(event, m);
+    size_t n = length_of(m, event);
+    wire_key(w, m->name);
+    wire_array_begin(w);
+    for (size_t i = 0; i < n; i++)
+        wire_string(w, texts[i]);
+    wire_array_end(w);
+}
+
+static void read_texts(event_reader *r, const event_member *m, store_event *event)
+{
+    const json_t *entries = json_object_get(r->object, m->name);
+    size_t n = json_array_size(entries);
+    if (!json_is_array(entries))
+        event_member_wrong(r, m->name);
+    const char **texts = new_array(r, n, sizeof *texts);
+    if (!texts)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        texts[i] = json_string_value(json_array_get(entries, i));
+        if (!texts[i])
+            event_member_wrong(r, m->name);
+    }
+    set_array(event, m, texts);
+    set_length(m, event, n);
+}
+
+static void copy_texts(arena *a, const event_member *m, store_event *event)
+{
+    const char *const *texts = array_at(event, m);
+    size_t n = length_of(m, event);
+    const char **copies = arena_copy(a, texts, n * sizeof *texts);
+    for (size_t i = 0; i < n; i++) {
+        const char *copy = arena_text(a, texts[i]); /* while measuring, `texts` stay as they are */
+        if (copies)
+            copies[i] = copy;
+    }
+    set_array(event, m, copies);
+}
+
+const event_kind event_texts = {write_texts, read_texts, copy_texts};
+
 /* ---- bytes --------------------------------------------------------------------------------------------- */
 
 static void write_bytes(wire_writer *w, const event_member *m, const store_event *event)

@@ -103,6 +103,7 @@ extern const event_array_kind event_indices;      /* uint32_t */
 extern const event_array_kind event_sums;         /* store_arm_sum: [arm, count, sum] */
 extern const event_array_kind event_picks;        /* store_pick: [candidate, variance] */
 extern const event_array_kind event_observations; /* store_observation: [candidate, repeats, value] */
+extern const event_kind event_texts;              /* const char *, none is NULL */
 extern const event_kind event_bytes;              /* in hexadecimal */
 extern const event_kind event_held_values;        /* store_held; left out when nothing is held */
 extern const event_kind event_points;             /* store_points; left out when there are none */

@@ -38,6 +38,7 @@ _Static_assert(sizeof(size_t) == sizeof(int64_t), "lengths of arrays are either"
 #define PICKS(member, n)                  &event_picks.kind, AT(const store_pick *, member), LENGTH(n), NULL
 #define OBSERVATIONS(member, n)                                                                              \
     &event_observations.kind, AT(const store_observation *, member), LENGTH(n), NULL
+#define TEXTS(member, n)              &event_texts, AT(const char *const *, member), LENGTH(n), NULL
 #define BYTES(member, n)              &event_bytes, AT(const unsigned char *, member), LENGTH(n), NULL
 #define HELD(member, name_of_n_picks) &event_held_values, AT(store_held, member), 0, name_of_n_picks
 #define POINTS(member, name_of_width) &event_points, AT(store_points, member), 0, name_of_width
@@ -73,6 +74,11 @@ static const event_member candidates_retired[] = {
 
 static const event_member candidates_restored[] = {
     {"candidates", INDICES(restored.list, restored.n)},
+};
+
+static const event_member candidates_keyed[] = {
+    {"first", INTEGER(keyed.first)},
+    {"keys", TEXTS(keyed.keys, keyed.n)},
 };
 
 static const event_member batch_planned[] = {

@@ -60,6 +60,7 @@ typedef struct store_study {
     int64_t
         reference_candidates; /* the number of candidates, from the first, that scaling is computed from */
     const char *digest;       /* of the candidates as uploaded, hexadecimal; "" */
+    bool has_keys;            /* some candidates have keys */
     bool damaged; /* in a list of studies: its row is damaged, and only `study` and `id` are given */
 } store_study;
 
@@ -197,6 +198,12 @@ typedef struct store_token {
     int64_t expires_at; /* 0: never */
 } store_token;
 
+/* The key that a user has given to a candidate. */
+typedef struct store_key {
+    int64_t candidate;
+    const char *key;
+} store_key;
+
 /* ---- events -------------------------------------------------------------------------------------------- */
 
 /* X(enumerator, name in the log). Names are stored: never change one. Each has its members in event_list.c.
@@ -219,7 +226,8 @@ typedef struct store_token {
     X(EVENT_TRIAL_AMENDED, trial_amended)                                                                    \
     X(EVENT_TRIAL_MEASURED, trial_measured)                                                                  \
     X(EVENT_OBSERVATION_AMENDED, observation_amended)                                                        \
-    X(EVENT_CANDIDATES_RESTORED, candidates_restored)
+    X(EVENT_CANDIDATES_RESTORED, candidates_restored)                                                        \
+    X(EVENT_CANDIDATES_KEYED, candidates_keyed)
 
 typedef enum store_event_type {
 #define X(enumerator, name) enumerator,
@@ -258,6 +266,11 @@ typedef struct store_event {
             const uint32_t *list; /* none of them is retired, or restored, already */
             size_t n;
         } retired, restored;
+        struct {
+            int64_t first;           /* of the candidates; 0: all keys until now are dropped */
+            const char *const *keys; /* of `first` and the next ones; "": it has none */
+            size_t n;
+        } keyed;
         struct {
             store_batch batch;
             /* Its model has the results with told_seq <= through_seq. */

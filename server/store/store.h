@@ -308,6 +308,16 @@ store_status store_read_candidates_at(store *s, int64_t study, const int64_t *in
 typedef void store_retired_row(void *arg, uint32_t candidate);
 store_status store_read_retired(store *s, int64_t study, store_retired_row *row, void *arg, store_error *err);
 
+/* The keys of candidates from `first` on, ascending by candidate; those without a key are passed over. */
+typedef void store_key_row(void *arg, const store_key *key);
+store_status store_read_keys(store *s, int64_t study, int64_t first, size_t limit, store_key_row *row,
+                             void *arg, store_error *err);
+/* The keys of n candidates, in the order of `indices`; those without a key are passed over. */
+store_status store_read_keys_at(store *s, int64_t study, const int64_t *indices, size_t n, store_key_row *row,
+                                void *arg, store_error *err);
+/* The candidate that has the key; −1: none has it. */
+store_status store_find_key(store *s, int64_t study, const char *key, int64_t *candidate, store_error *err);
+
 /* The last planned batch, from which an engine is restored. The caller frees it with
  * store_engine_state_clear. STORE_NOT_FOUND before the first batch. */
 typedef struct store_engine_state {

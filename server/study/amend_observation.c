@@ -4,6 +4,7 @@
 #include "proto/changes.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/observation_view.h"
 #include "server/data/study_space.h"
@@ -100,8 +101,11 @@ static void answer(const study *s, study_request *request, const store_imported 
     else if (of.width > 0)
         status =
             candidate_rows_at(point, s->app->store, s->number, definition, of.width, &candidate, 1, &error);
+    candidate_key key;
+    if (status == STORE_OK)
+        status = candidate_keys_at(&key, s->app->store, s->number, s->has_keys, &candidate, 1, &error);
     if (status == STORE_OK) {
-        wire_imported shown = observation_view(now, &of, point);
+        wire_imported shown = observation_view(now, &of, point, key.text);
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_imported(&w, &shown);
         reply_json(request, &w);

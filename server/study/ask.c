@@ -2,6 +2,7 @@
 #include "server/study/ask.h"
 
 #include "server/base/clock.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
 #include "server/data/trial_view.h"
@@ -28,8 +29,8 @@ const char *study_shortage(const study *s)
     return exhausted ? "exhausted" : "awaiting_feedback";
 }
 
-/* The trial as answers show it. *out borrows from the trial and from `point`, which receives its features. */
-static store_status view(const study *s, const trial *t, double *point, wire_trial *out)
+/* The trial as answers show it. *out borrows from the trial, from `point`, which receives its features, and from *key. */
+static store_status view(const study *s, const trial *t, double *point, candidate_key *key, wire_trial *out)
 {
     store_error error = {0};
     trial_context of = {.definition = s->config->wire,
@@ -50,9 +51,12 @@ static store_status view(const study *s, const trial *t, double *point, wire_tri
                        .metadata = t->metadata,
                        .reason = t->reason,
                        .told_at = t->told_at};
-    *out = trial_view(&row, &of, point);
-    if (s->config->precomputed)
-        return STORE_OK;
+    int64_t candidate = t->candidate;
+    store_status status =
+        candidate_keys_at(key, s->app->store, s->number, s->has_keys, &candidate, 1, &error);
+    *out = trial_view(&row, &of, point, key->text);
+    if (status != STORE_OK || s->config->precomputed)
+        return status;
     if (!t->point)
         return candidate_rows(point, s->app->store, s->number, of.definition, of.width, t->candidate, 1,
                               &error);
@@ -74,9 +78,10 @@ void study_answer_ask(study *s, study_request *request, trial **trials, size_t n
     size_t d = (size_t)s->dimension;
     wire_trial *shown = calloc(n ? n : 1, sizeof *shown);
     double *points = calloc(n ? n * d : 1, sizeof *points);
-    store_status status = shown && points ? STORE_OK : STORE_NO_MEMORY;
+    candidate_key *keys = calloc(n ? n : 1, sizeof *keys);
+    store_status status = shown && points && keys ? STORE_OK : STORE_NO_MEMORY;
     for (size_t i = 0; status == STORE_OK && i < n; i++)
-        status = view(s, trials[i], points + i * d, &shown[i]);
+        status = view(s, trials[i], points + i * d, &keys[i], &shown[i]);
     if (status == STORE_OK) {
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_ask_answer(&w, shown, n, reason);
@@ -86,13 +91,15 @@ void study_answer_ask(study *s, study_request *request, trial **trials, size_t n
     }
     free(shown);
     free(points);
+    free(keys);
 }
 
 void study_answer_trial(study *s, study_request *request, const trial *t)
 {
     wire_trial shown;
+    candidate_key key;
     double *point = malloc((size_t)s->dimension * sizeof *point);
-    store_status status = point ? view(s, t, point, &shown) : STORE_NO_MEMORY;
+    store_status status = point ? view(s, t, point, &key, &shown) : STORE_NO_MEMORY;
     if (status == STORE_OK) {
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_trial(&w, &shown);
@@ -107,11 +114,12 @@ void study_answer_trial(study *s, study_request *request, const trial *t)
 static bool has_values(const study *s, const trial *t, const double *fixed)
 {
     wire_trial shown;
+    candidate_key key;
     size_t width = (size_t)s->dimension;
     if (!fixed)
         return true;
     double *point = calloc(width, sizeof *point);
-    bool has = point && view(s, t, point, &shown) == STORE_OK;
+    bool has = point && view(s, t, point, &key, &shown) == STORE_OK;
     for (size_t i = 0; has && i < width; i++)
         has = isnan(fixed[i]) || fixed[i] == point[i];
     free(point);

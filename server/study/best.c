@@ -1,6 +1,7 @@
 /* Answers with the best value of a study, and the point that the model recommends. */
 #include "proto/arrays.h"
 #include "server/data/best_value.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
 #include "server/study/fronts.h"
@@ -174,7 +175,14 @@ static void answer_best(const study *s, const question *q, wire_best *observed, 
     const wire_study *definition = q->source.config->wire;
     bool finite = q->source.reference_candidates > 0;
     double *rows;
+    store_error error = {0};
+    candidate_key keys[2];
+    const int64_t named[] = {observed->given ? observed->candidate : -1,
+                             recommended->given ? recommended->candidate : -1};
     store_status status = read_named(&rows, s, q, observed, recommended);
+    for (size_t i = 0; status == STORE_OK && i < 2; i++)
+        status = candidate_keys_at(&keys[i], s->app->store, q->source.number, q->source.has_keys, &named[i],
+                                   1, &error);
     if (status == STORE_OK) {
         candidate_view first = candidate_view_of(definition, finite, observed->candidate, rows);
         candidate_view second =
@@ -182,6 +190,8 @@ static void answer_best(const study *s, const question *q, wire_best *observed, 
         observed->candidate = first.candidate;
         observed->space = recommended->space = first.space;
         observed->parameters = first.parameters;
+        observed->key = keys[0].text;
+        recommended->key = keys[1].text;
         recommended->candidate = second.candidate;
         recommended->parameters = second.parameters;
         wire_writer w = WIRE_WRITER_INIT;

@@ -1,5 +1,6 @@
 /* Lists of candidates with the model's predictions for them, sorted by number or by a prediction. */
 #include "server/base/ranking.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
 #include "server/study/engine_lane.h"
@@ -163,7 +164,7 @@ static bool choose_arms(uint32_t *arms, const study *s, const question *q, candi
         reply_store_problem(q->request, STORE_NO_MEMORY);
         return false;
     }
-    range->more = range->first + (int64_t)range->n < (int64_t)all;
+    range->more = !range->one && range->first + (int64_t)range->n < (int64_t)all;
     if (range->order == ORDER_NUMBER) {
         for (size_t i = 0; i < range->n; i++)
             arms[i] = (uint32_t)(range->first + (int64_t)i);
@@ -229,17 +230,33 @@ static store_status read_rows(double *rows, const study *s, const question *q, c
     return status;
 }
 
-static void show_candidates(study *s, question *q, const uint32_t *arms, wire_candidate *shown, double *rows)
+static store_status read_keys(candidate_key *keys, const study *s, const question *q, const uint32_t *arms,
+                              size_t n)
+{
+    store_error error = {0};
+    store_status status = STORE_OK;
+    for (size_t i = 0; status == STORE_OK && i < n; i++) {
+        int64_t candidate = arms[i];
+        status = candidate_keys_at(&keys[i], s->app->store, q->source.number, q->source.has_keys, &candidate,
+                                   1, &error);
+    }
+    return status;
+}
+
+static void show_candidates(study *s, question *q, const uint32_t *arms, wire_candidate *shown, double *rows,
+                            candidate_key *keys)
 {
     const candidate_range *range = q->request->context;
     const wire_study *definition = q->source.config->wire;
     size_t width = candidate_width(definition);
     int64_t flags_from = range->order == ORDER_NUMBER && !range->filtered ? range->first : 0;
     store_status status = STORE_OK;
-    if (width > 0 && !engine_wait_for_store(s, &q->source))
+    if ((width > 0 || q->source.has_keys) && !engine_wait_for_store(s, &q->source))
         status = STORE_ABORTED;
     if (status == STORE_OK && width > 0)
         status = read_rows(rows, s, q, range, arms, width);
+    if (status == STORE_OK)
+        status = read_keys(keys, s, q, arms, range->n);
     if (status != STORE_OK) {
         reply_store_problem(q->request, status);
         return;
@@ -247,6 +264,7 @@ static void show_candidates(study *s, question *q, const uint32_t *arms, wire_ca
     for (size_t i = 0; i < range->n; i++) {
         candidate_view view = candidate_view_of(definition, true, arms[i], rows + i * width);
         shown[i] = (wire_candidate){.candidate = view.candidate,
+                                    .key = keys[i].text,
                                     .point = view.point,
                                     .dimension = width,
                                     .space = view.space,
@@ -268,13 +286,15 @@ static void candidates(study *s, question *q)
     uint32_t *arms = calloc(range->n + 1, sizeof *arms);
     wire_candidate *shown = calloc(range->n + 1, sizeof *shown);
     double *rows = calloc(range->n * width + 1, sizeof *rows);
-    if (!arms || !shown || !rows)
+    candidate_key *keys = calloc(range->n + 1, sizeof *keys);
+    if (!arms || !shown || !rows || !keys)
         reply_store_problem(q->request, STORE_NO_MEMORY);
     else if (choose_arms(arms, s, q, range))
-        show_candidates(s, q, arms, shown, rows);
+        show_candidates(s, q, arms, shown, rows, keys);
     free(arms);
     free(shown);
     free(rows);
+    free(keys);
 }
 
 /* A page ends early if its candidates have more numbers in total than this. */

@@ -1,6 +1,7 @@
 #include "server/study/candidates.h"
 
 #include "proto/changes.h"
+#include "proto/keys.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/data/study_space.h"
@@ -43,14 +44,27 @@ static const char *why_kept(const study *s)
     return NULL;
 }
 
+/* The same candidates again, perhaps with other keys. */
+static void keyed_again(study *s, study_request *request, const uint32_t *arms)
+{
+    (void)arms;
+    commit_hold(s->commit, request);
+    answer_count(request, request->context);
+}
+
 void study_set_candidates(study *s, study_request *request)
 {
     const candidate_upload *uploaded = request->context;
     const char *digest = upload_digest(uploaded->upload), *why = why_kept(s);
     if (!study_is_meant(s, request, uploaded->study))
         return;
+    bool same = strcmp(digest, s->digest) == 0;
+    if (same && uploaded->keys) {
+        study_place_keys(s, request, uploaded->keys, keyed_again);
+        return;
+    }
     commit_hold(s->commit, request);
-    if (strcmp(digest, s->digest) == 0) {
+    if (same) {
         answer_count(request, uploaded);
         return;
     }
@@ -66,6 +80,9 @@ void study_set_candidates(study *s, study_request *request)
     s->candidates = s->reference_candidates = (int64_t)upload_count(uploaded->upload);
     s->dimension = (int64_t)uploaded->dimension;
     strncpy(s->digest, digest, sizeof s->digest - 1);
+    s->has_keys = false;
+    if (uploaded->keys)
+        study_record_keys(s, 0, uploaded->keys);
     char *definition;
     if (!study_name_features(s, uploaded->names, uploaded->n_names, &definition))
         commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
@@ -120,7 +137,42 @@ void study_add_candidates(study *s, study_request *request)
     if (errors.n > 0)
         reply_undecodable(request, WIRE_INVALID, &errors);
     else
-        study_append_points(s, request, points->rows, points->n, added);
+        study_append_points(s, request, points->rows, points->n, points->keys, added);
+    wire_errors_clear(&errors);
+}
+
+/* ---- keys ---------------------------------------------------------------------------------------------- */
+
+static void keyed(study *s, study_request *request, const uint32_t *arms)
+{
+    const wire_keys *keys = request->context;
+    int64_t n = 0;
+    (void)arms;
+    for (size_t i = 0; i < keys->n; i++)
+        n += *wire_keys_at(keys, i) != '\0';
+    commit_hold(s->commit, request);
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_keys_answer(&w, n);
+    reply_json(request, &w);
+}
+
+void study_set_keys(study *s, study_request *request)
+{
+    const wire_keys *keys = request->context;
+    wire_errors errors = {0};
+    if (s->config->parameters)
+        reply_problem(request, REPLY_CONFLICT, NULL,
+                      "the study's domain is a space: its points have no keys");
+    else if (s->state == STUDY_AWAITING_CANDIDATES)
+        reply_problem(request, REPLY_CONFLICT, NULL, "the study has no candidates yet: upload them first");
+    else if ((int64_t)keys->n != s->candidates)
+        wire_errors_add(&errors, "/keys",
+                        "there must be one key, or an empty one, for each of the %lld candidates, not %zu",
+                        (long long)s->candidates, keys->n);
+    else
+        study_place_keys(s, request, keys, keyed);
+    if (errors.n > 0)
+        reply_undecodable(request, WIRE_INVALID, &errors);
     wire_errors_clear(&errors);
 }
 

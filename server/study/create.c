@@ -4,6 +4,7 @@
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/definition.h"
 #include "server/data/feature_ranges.h"
 #include "server/data/history_transfer.h"
@@ -21,8 +22,9 @@ typedef struct creation {
     study_request *request;
     wire_study *wanted; /* the user's definition, until it is completed */
     char *id;
-    study_config *config;      /* of the completed definition */
-    wire_study points;         /* n_points x dimension: inline, or of an enumerated space; NULL: none */
+    study_config *config; /* of the completed definition */
+    wire_study
+        points; /* n_points x dimension, with their keys: inline, or of an enumerated space; NULL: none */
     history_transfer *history; /* the results of another study; NULL */
     char *definition;          /* as stored */
     int64_t now;
@@ -40,6 +42,7 @@ static void creation_free(creation *c)
     study_config_free(c->config);
     wire_study_free(c->wanted);
     free(c->points.points);
+    wire_keys_free(c->points.keys);
     free(c->definition);
     free(c->id);
     free(c);
@@ -127,6 +130,11 @@ static store_status add_history(creation *c)
     return status;
 }
 
+static store_status add_event(void *write, const store_event *event)
+{
+    return store_write_add(write, event);
+}
+
 static store_status add_events(creation *c)
 {
     store_event event = {.type = EVENT_STUDY_CREATED, .time = c->now};
@@ -140,6 +148,8 @@ static store_status add_events(creation *c)
         event.u.candidates.dimension = c->points.dimension.value;
         status = store_write_add(c->write, &event);
     }
+    if (status == STORE_OK && c->points.keys && !wire_keys_are_empty(c->points.keys))
+        status = candidate_keys_record(0, c->points.keys, c->now, add_event, c->write);
     return status == STORE_OK && c->history ? add_history(c) : status;
 }
 
@@ -255,7 +265,9 @@ static wire_status complete(creation *c, wire_errors *errors)
     wire_study *wanted = c->wanted;
     c->points =
         (wire_study){.points = wanted->points, .n_points = wanted->n_points, .dimension = wanted->dimension};
+    c->points.keys = wanted->keys;
     wanted->points = NULL;
+    wanted->keys = NULL;
     wire_status status = study_config_complete(wanted, errors);
     if (status != WIRE_OK)
         return status;

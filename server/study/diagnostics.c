@@ -1,6 +1,7 @@
 /* How well the model predicts results that it has not seen: leave-one-out predictions, and what they amount to. */
 #include "bandit/insight.h"
 #include "proto/insight.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/study_space.h"
 #include "server/study/insight_cache.h"
 #include "server/study/insight_reply.h"
@@ -31,6 +32,7 @@ typedef struct diagnosis {
     size_t n;
     double sign;
     double *points;             /* a coded point for each item shown, in a space */
+    candidate_key *keys;        /* of each item */
     wire_unseen *items;         /* PREDICTIONS + OUTLIERS */
     size_t n_items, n_outliers; /* outliers come first */
     wire_diagnostics shown;
@@ -137,6 +139,19 @@ static bandit_status summarize(diagnosis *d, bandit_error *err)
     return status;
 }
 
+static store_status read_keys(diagnosis *d)
+{
+    store_error error = {0};
+    store_status status = STORE_OK;
+    const engine_source *from = &d->q->source;
+    for (size_t i = 0; status == STORE_OK && i < d->n_items; i++) {
+        status = candidate_keys_at(&d->keys[i], d->s->app->store, from->number, from->has_keys,
+                                   &d->items[i].arm, 1, &error);
+        d->items[i].key = d->keys[i].text;
+    }
+    return status;
+}
+
 static void show(study *s, diagnosis *d, bandit_error *error)
 {
     store_trial_filter told = {.told = true, .told_through = INT64_MAX};
@@ -157,8 +172,8 @@ static void show(study *s, diagnosis *d, bandit_error *error)
     }
     for (size_t i = 0; i < d->n; i += step)
         add_item(d, &d->found[i]);
-    store_status stored = STORE_OK;
-    if (d->n_outliers > 0)
+    store_status stored = read_keys(d);
+    if (stored == STORE_OK && d->n_outliers > 0)
         stored =
             store_read_trials(s->app->store, d->q->source.number, &told, SIZE_MAX, take_trial, d, &failure);
     if (stored != STORE_OK) {
@@ -197,14 +212,16 @@ static void diagnose(study *s, question *q)
     diagnosis d = {.s = s, .q = q, .found = found, .n = n, .sign = q->source.config->minimize ? -1 : 1};
     d.items = calloc(PREDICTIONS + OUTLIERS, sizeof *d.items);
     d.points = calloc((PREDICTIONS + OUTLIERS) * (width + 1), sizeof *d.points);
+    d.keys = calloc(PREDICTIONS + OUTLIERS, sizeof *d.keys);
     if (status != BANDIT_OK)
         insight_refuse(q->request, &error);
-    else if (!d.items || !d.points)
+    else if (!d.items || !d.points || !d.keys)
         reply_store_problem(q->request, STORE_NO_MEMORY);
     else
         show(s, &d, &error);
     free(d.items);
     free(d.points);
+    free(d.keys);
     free(found);
     bandit_insight_free(insight);
 }

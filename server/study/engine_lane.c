@@ -27,6 +27,7 @@ engine_source engine_source_of(const study *s)
                            .batches = s->batches,
                            .trials = s->trials,
                            .unfinished = plan_state_is_unfinished(s->plans),
+                           .has_keys = s->has_keys,
                            .writes = commit_last(s->commit),
                            .config = s->config};
 }

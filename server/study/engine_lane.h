@@ -13,6 +13,7 @@ typedef struct engine_source {
     int64_t batches; /* planned so far; if there are any, an engine state is stored */
     int64_t trials;  /* numbered so far; a loaded engine takes no later ones in */
     bool unfinished; /* the current batch is planned in parts and has more */
+    bool has_keys;   /* some candidates have keys */
 } engine_source;
 
 /* How an engine job ended. */

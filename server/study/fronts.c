@@ -2,6 +2,7 @@
 
 #include "bandit/front.h"
 #include "proto/fronts.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/observed_front.h"
 #include "server/data/study_space.h"
@@ -123,8 +124,9 @@ typedef struct best_answer {
     size_t *recommended, n_recommended;
     wire_front_point *points; /* of the observed front, then the recommended ones */
     size_t n_points;
-    double *values; /* two for each modelled metric and recommended point: mean and deviation */
-    double *rows;   /* in a space: of the points */
+    double *values;      /* two for each modelled metric and recommended point: mean and deviation */
+    double *rows;        /* in a space: of the points */
+    candidate_key *keys; /* of each point */
 } best_answer;
 
 static void clear(best_answer *a)
@@ -135,6 +137,7 @@ static void clear(best_answer *a)
     free(a->points);
     free(a->values);
     free(a->rows);
+    free(a->keys);
 }
 
 /* With one objective, the observed front has one point: the best value, of equal ones that of the lowest trial. */
@@ -186,7 +189,14 @@ static store_status place_points(best_answer *a)
     if (status == STORE_OK && width > 0 && a->n_points > 0)
         status = candidate_rows_at(a->rows, a->s->app->store, a->q->source.number, definition, width, indices,
                                    a->n_points, &error);
+    a->keys = malloc((a->n_points + 1) * sizeof *a->keys);
+    if (!a->keys)
+        status = STORE_NO_MEMORY;
+    if (status == STORE_OK)
+        status = candidate_keys_at(a->keys, a->s->app->store, a->q->source.number, a->q->source.has_keys,
+                                   indices, a->n_points, &error);
     for (size_t i = 0; status == STORE_OK && i < a->n_points; i++) {
+        a->points[i].key = a->keys[i].text;
         candidate_view view =
             candidate_view_of(definition, finite, a->points[i].candidate, a->rows + i * width);
         a->points[i].candidate = view.candidate;
@@ -219,6 +229,7 @@ static void reply_best(const best_answer *a)
         wire_best best = {.given = n_observed > 0,
                           .trial = first->trial,
                           .candidate = first->candidate,
+                          .key = first->key,
                           .space = first->space,
                           .parameters = first->parameters,
                           .value = n_observed > 0 ? first->values[0] : 0.0};

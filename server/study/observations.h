@@ -10,13 +10,15 @@ typedef struct import {
     wire_observations_reader *reader;
     wire_study *definition; /* borrowed by the reader */
     store_status status;    /* outcome of reading the definition */
-    int64_t study;          /* the number of the study that the rows are read for */
-    int64_t candidates;     /* number of candidates when the import began */
+    store *store;
+    int64_t study;      /* the number of the study that the rows are read for */
+    int64_t candidates; /* number of candidates when the import began */
     char digest[80];
     store_observation *list;
     double *points; /* n x parameters, coded, for a space; n x features for candidates, once one is given by
                      * them. The candidates in `list` are found later. NULL: all have numbers */
     size_t n, n_points, capacity, points_capacity; /* n_points: rows of `points` that are set */
+    wire_errors misses;                            /* keys that no candidate has */
     bool is_json;
     bool no_memory;
 } import;

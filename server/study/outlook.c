@@ -1,6 +1,7 @@
 /* What is left to gain in a study, by its model. */
 #include "bandit/insight.h"
 #include "proto/insight.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/study_space.h"
 #include "server/study/insight_reply.h"
 #include "server/study/requests.h"
@@ -35,11 +36,22 @@ static void show(study *s, const question *q, const bandit_outlook *found, doubl
     if (q->source.config->parameters)
         bandit_arms_coded(s->engine.arms, found->arm, row);
     candidate_view view = candidate_view_of(definition, q->source.reference_candidates > 0, found->arm, row);
+    candidate_key named;
+    int64_t candidate = (int64_t)found->arm;
+    store_error problem = {0};
+    store_status status = candidate_keys_at(&named, s->app->store, q->source.number, q->source.has_keys,
+                                            &candidate, 1, &problem);
+    if (status != STORE_OK) {
+        reply_store_problem(q->request, status);
+        free(row);
+        return;
+    }
     wire_outlook shown = {.metric = wire_objective(definition)->name,
                           .batch = (int64_t)about.batch,
                           .observations = (int64_t)about.observations,
                           .draws = (int64_t)found->draws,
                           .candidate = view.candidate,
+                          .key = named.text,
                           .space = view.space,
                           .parameters = view.parameters,
                           .mean = (q->source.config->minimize ? -found->mean : found->mean) + 0.0,

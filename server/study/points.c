@@ -4,7 +4,10 @@
 #include "server/study/points.h"
 
 #include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/data/candidate_keys.h"
 #include "server/study/engine_lane.h"
+#include "server/study/insight_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,10 @@ struct placing {
     const double *points; /* n x width; owned by the request */
     size_t n;
     bool appends; /* all points are new candidates, not points of a space */
+    const wire_keys
+        *keys;      /* of the new candidates, or, without points, of all; owned by the request. NULL: none */
+    bool same_keys; /* the candidates have these keys already */
+    wire_errors refused; /* keys that other candidates have */
     study_placed *placed;
     engine_outcome outcome;
     uint32_t *arms; /* the arm of each point */
@@ -27,6 +34,7 @@ struct placing {
 
 static void placing_free(placing *p)
 {
+    wire_errors_clear(&p->refused);
     free(p->arms);
     free(p->added);
     free(p);
@@ -66,11 +74,53 @@ static void append_all(study *s, placing *p)
         p->arms[i] = (uint32_t)(first + i);
 }
 
+/* The keys of earlier jobs are on disk before the store is read. */
+static void check_keys(study *s, placing *p)
+{
+    store *from = s->app->store;
+    store_error error = {0};
+    int64_t other = -1;
+    if (!engine_wait_for_store(s, &p->source)) {
+        p->outcome.stored = STORE_ABORTED;
+        return;
+    }
+    if (!p->appends) {
+        p->outcome.stored = candidate_keys_compare(&p->same_keys, from, p->source.number, 0, p->keys, &error);
+        return;
+    }
+    for (size_t i = 0; p->outcome.stored == STORE_OK && i < p->keys->n; i++) {
+        const char *key = wire_keys_at(p->keys, i);
+        if (!*key)
+            continue;
+        p->outcome.stored = store_find_key(from, p->source.number, key, &other, &error);
+        if (p->outcome.stored == STORE_OK && other >= 0)
+            wire_errors_add(&p->refused, log_format("/keys/%zu", i), "is already the key of candidate %lld",
+                            (long long)other);
+    }
+}
+
 static void placing_done(study *s, study_job *job);
+
+static void end_placing(study *s, placing *p)
+{
+    engine_settle(&p->outcome);
+    if (!engine_fine(&p->outcome))
+        study_drop_engine(s); /* it may have arms that will not be stored */
+    p->done.run = placing_done;
+    study_post(s, &p->done);
+}
 
 static void run_placing(study *s, engine_job *job)
 {
     placing *p = (placing *)(void *)job;
+    if (p->keys)
+        check_keys(s, p);
+    if (p->refused.n > 0 || p->n == 0) {
+        insight_cache_free(s->engine.insights); /* its answers have the keys of candidates */
+        s->engine.insights = NULL;
+        end_placing(s, p);
+        return;
+    }
     engine_ensure_arms(s, &p->source, &p->outcome);
     p->arms = malloc((p->n ? p->n : 1) * sizeof *p->arms);
     p->added = malloc((p->n ? p->n : 1) * p->source.dimension * sizeof *p->added);
@@ -80,11 +130,7 @@ static void run_placing(study *s, engine_job *job)
         append_all(s, p);
     for (size_t i = 0; engine_fine(&p->outcome) && !p->appends && i < p->n; i++)
         place_one(s, p, i);
-    engine_settle(&p->outcome);
-    if (!engine_fine(&p->outcome))
-        study_drop_engine(s); /* it may have arms that will not be stored */
-    p->done.run = placing_done;
-    study_post(s, &p->done);
+    end_placing(s, p);
 }
 
 static void record_points(study *s, const double *rows, size_t n)
@@ -96,6 +142,20 @@ static void record_points(study *s, const double *rows, size_t n)
     event.u.added.points = (store_points){.n = n, .dimension = s->dimension, .rows = rows};
     commit_record(s->commit, &event);
     s->candidates += (int64_t)n;
+}
+
+static store_status record_event(void *arg, const store_event *event)
+{
+    commit_record(arg, event);
+    return STORE_OK;
+}
+
+void study_record_keys(study *s, int64_t first, const wire_keys *keys)
+{
+    bool none = wire_keys_are_empty(keys);
+    if (!none || first == 0)
+        candidate_keys_record(first, keys, clock_now(), record_event, s->commit);
+    s->has_keys = first == 0 ? !none : s->has_keys || !none;
 }
 
 static void refuse_points(const placing *p)
@@ -120,10 +180,15 @@ static void placing_done(study *s, study_job *job)
         reply_store_problem(p->request, p->outcome.stored);
     } else if (p->outcome.error.status != BANDIT_OK) {
         refuse_points(p);
+    } else if (p->refused.n > 0) {
+        reply_undecodable(p->request, WIRE_INVALID, &p->refused);
     } else {
         if (keyed)
             commit_submit(s->commit); /* its reply gets a separate write */
+        int64_t first = p->appends ? s->candidates : 0;
         record_points(s, p->added, p->n_added);
+        if (p->keys && !p->same_keys)
+            study_record_keys(s, first, p->keys);
         p->placed(s, p->request, p->arms);
         if (keyed)
             commit_submit(s->commit);
@@ -132,7 +197,7 @@ static void placing_done(study *s, study_job *job)
 }
 
 static void place(study *s, study_request *request, const double *points, size_t n, bool appends,
-                  study_placed *placed)
+                  const wire_keys *keys, study_placed *placed)
 {
     placing *p = calloc(1, sizeof *p);
     if (!p) {
@@ -145,19 +210,25 @@ static void place(study *s, study_request *request, const double *points, size_t
     p->n = n;
     p->placed = placed;
     p->appends = appends;
+    p->keys = keys;
     STAILQ_INSERT_TAIL(plan_state_placing(s->plans), p, link);
 }
 
 void study_place_points(study *s, study_request *request, const double *points, size_t n,
                         study_placed *placed)
 {
-    place(s, request, points, n, false, placed);
+    place(s, request, points, n, false, NULL, placed);
 }
 
 void study_append_points(study *s, study_request *request, const double *points, size_t n,
-                         study_placed *placed)
+                         const wire_keys *keys, study_placed *placed)
 {
-    place(s, request, points, n, true, placed);
+    place(s, request, points, n, true, keys, placed);
+}
+
+void study_place_keys(study *s, study_request *request, const wire_keys *keys, study_placed *placed)
+{
+    place(s, request, NULL, 0, false, keys, placed);
 }
 
 void study_start_placing(study *s)

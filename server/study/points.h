@@ -14,9 +14,15 @@ typedef void study_placed(study *s, study_request *request, const uint32_t *arms
  * separate write. */
 void study_place_points(study *s, study_request *request, const double *points, size_t n,
                         study_placed *placed);
-/* The same for points that are all new: features of a candidate list that grows. */
+/* The same for points that are all new: features of a candidate list that grows. keys: one each, "" for none, which
+ * are refused if other candidates have them; NULL: none. */
 void study_append_points(study *s, study_request *request, const double *points, size_t n,
-                         study_placed *placed);
+                         const struct wire_keys *keys, study_placed *placed);
+
+/* Gives all candidates these keys instead of the ones that they had. */
+void study_place_keys(study *s, study_request *request, const struct wire_keys *keys, study_placed *placed);
+/* Records the keys of the candidates from `first` on. Call in a turn. */
+void study_record_keys(study *s, int64_t first, const struct wire_keys *keys);
 
 void study_start_placing(study *s);  /* starts the next request, unless a numbering job is running */
 void study_refuse_placing(study *s); /* refuses all waiting requests, because the study is gone */

@@ -18,6 +18,7 @@ typedef struct candidate_range {
     enum { RETIRED_ANY, RETIRED_YES, RETIRED_NO } which;
     bool more;  /* there are more after those that were found */
     bool alone; /* a single candidate, by its number, not a list */
+    bool one;   /* a list of one candidate, found by its key */
     candidate_order order;
     bool *
         retired; /* from `first` on, or for other orders and with filters of all; set in the turn, freed by the caller */
@@ -30,7 +31,8 @@ typedef struct candidate_upload {
     char *const
         *names; /* n_names features, from the header of a file; borrowed. 0: they have none, or had before */
     size_t n_names;
-    int64_t study; /* the number of the study that they were read for */
+    const struct wire_keys *keys; /* borrowed; NULL: none were given */
+    int64_t study;                /* the number of the study that they were read for */
 } candidate_upload;
 
 /* A user's own trial. */
@@ -100,6 +102,7 @@ void study_set_candidates(study *s, study_request *request);     /* starts with 
 void study_add_candidates(study *s, study_request *request);     /* wire_points */
 void study_retire_candidates(study *s, study_request *request);  /* wire_retire */
 void study_restore_candidates(study *s, study_request *request); /* wire_retire */
+void study_set_keys(study *s, study_request *request);           /* wire_keys: of all candidates */
 
 /* ---- candidate_list.c ----------------------------------------------------------------------------------------- */
 

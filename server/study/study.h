@@ -80,6 +80,7 @@ struct study {
     int64_t through_seq;   /* the stored model includes results up to this position of the log */
     int64_t candidates, dimension, reference_candidates;
     char digest[80];
+    bool has_keys; /* some candidates have keys, which are only in the store */
     int64_t best_trial;
     double best_value;
 

@@ -3,6 +3,7 @@
 #include "bandit/reason.h"
 #include "proto/arrays.h"
 #include "proto/why.h"
+#include "server/data/candidate_keys.h"
 #include "server/data/study_space.h"
 #include "server/study/failures.h"
 #include "server/study/past.h"
@@ -24,7 +25,8 @@ typedef struct explanation {
     why_facts facts;
     wire_expected predictions[BANDIT_MOST_METRICS];
     wire_neighbor nearest[NEAREST];
-    double *points; /* NEAREST rows, coded */
+    candidate_key keys[NEAREST]; /* of the nearest */
+    double *points;              /* NEAREST rows, coded */
     int64_t *in_flight;
     wire_why shown;
 } explanation;
@@ -137,8 +139,11 @@ static int64_t trial_at(const past *p, uint32_t candidate)
     return 0;
 }
 
-static void add_neighbor(explanation *x, const store_arm_sum *sum, double distance)
+static store_status add_neighbor(explanation *x, const store_arm_sum *sum, double distance)
 {
+    int64_t candidate = sum->arm;
+    store_error error = {0};
+    candidate_key *key = &x->keys[x->shown.n_nearest];
     const study_config *config = x->s->config;
     double *row = x->points + x->shown.n_nearest * config->wire->n_parameters;
     wire_neighbor *n = &x->nearest[x->shown.n_nearest++];
@@ -147,10 +152,12 @@ static void add_neighbor(explanation *x, const store_arm_sum *sum, double distan
     candidate_view view = candidate_view_of(config->wire, x->s->reference_candidates > 0, sum->arm, row);
     *n = (wire_neighbor){.trial = trial_at(&x->past, sum->arm),
                          .candidate = view.candidate,
+                         .key = key->text,
                          .space = view.space,
                          .parameters = view.parameters,
                          .value = (config->minimize ? -1.0 : 1.0) * sum->sum / (double)sum->count + 0.0,
                          .distance = distance};
+    return candidate_keys_at(key, x->apart.store, x->of->study, true, &candidate, 1, &error);
 }
 
 /* Finds the nearest results, and keeps what the sentence says of them. */
@@ -176,7 +183,7 @@ static void find_nearest(explanation *x, engine_outcome *out)
                 best = i;
         if (best == n)
             break;
-        add_neighbor(x, &p->sums[arms[best]], distances[best]);
+        out->stored = add_neighbor(x, &p->sums[arms[best]], distances[best]);
         distances[best] = (double)NAN;
     }
     free(arms);

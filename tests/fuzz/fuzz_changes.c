@@ -1,5 +1,6 @@
 /* The first byte chooses the request, the others are its body. */
 #include "proto/changes.h"
+#include "proto/keys.h"
 #include "proto/tokens.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -37,6 +38,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 't':
         TRY(new_token);
         break;
+    case 'k':
+    case 'l': {
+        wire_keys keys = {0};
+        wire_status status = data[0] == 'k' ? wire_decode_keys(&keys, body, n, &errors)
+                                            : wire_read_key_lines(&keys, body, n, &errors);
+        check_problems(status, status == WIRE_OK, &errors);
+        wire_keys_clear(&keys);
+        break;
+    }
     case 'h': {
         wire_heartbeat out;
         wire_status status = wire_decode_heartbeat(&out, body, n, &errors);

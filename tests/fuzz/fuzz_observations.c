@@ -1,6 +1,7 @@
 /* The first byte chooses the format and the domain. However the text is cut, what comes is the same; and
  * every point of a space that comes is one of it. */
 #include "bandit/algorithm.h"
+#include "proto/keys.h"
 #include "proto/read_observations.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -18,11 +19,13 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     (void)errors;
     HOLDS(index == t->count && *place);
     HOLDS(o->has_value || o->n_values > 0);
-    HOLDS(o->repeats >= 1 && (o->candidate >= 0) == (t->study->n_parameters == 0 && !o->features));
+    HOLDS(o->repeats >= 1 && (o->candidate >= 0) == (t->study->n_parameters == 0 && !o->features && !o->key));
+    HOLDS(!o->key || !wire_key_problem(o->key, strlen(o->key)));
     HOLDS(!o->features ||
           (t->study->n_parameters == 0 && isfinite(o->features[0]) && isfinite(o->features[1])));
     t->count++;
     t->sum += (double)o->candidate + (double)o->repeats + (o->has_value ? o->value : 0);
+    t->sum += o->key ? (double)strlen(o->key) : 0;
     for (size_t i = 0; i < t->study->n_parameters; i++) {
         bool active = wire_parameter_is_active(t->study->parameters, o->parameters, i);
         HOLDS(isnan(o->parameters[i]) == !active);

@@ -11,6 +11,7 @@ static void read_sheet(const uint8_t *data, size_t size, bool named)
             HOLDS(isfinite(s.cells[i]));
     }
     free(s.cells);
+    wire_keys_clear(&s.keys);
     wire_errors_clear(&errors);
 }
 

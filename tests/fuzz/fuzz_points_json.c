@@ -21,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             HOLDS(predict->points[i] == s.cells[i]); /* -0 is the integer 0 for jansson */
     }
     free(s.cells);
+    wire_keys_clear(&s.keys);
     wire_predict_free(predict);
     wire_errors_clear(&errors);
     wire_errors_clear(&other_errors);

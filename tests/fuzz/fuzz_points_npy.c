@@ -11,6 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             HOLDS(isfinite(s.cells[i]));
     }
     free(s.cells);
+    wire_keys_clear(&s.keys);
     wire_errors_clear(&errors);
     return 0;
 }

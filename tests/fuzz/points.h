@@ -2,6 +2,7 @@
 #ifndef TESTS_FUZZ_POINTS_H
 #define TESTS_FUZZ_POINTS_H
 
+#include "proto/keys.h"
 #include "proto/points.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -10,6 +11,7 @@ typedef struct sheet {
     size_t n, capacity; /* cells */
     size_t rows, dimension;
     bool named; /* two features, x and y */
+    wire_keys keys;
 } sheet;
 
 static inline bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
@@ -28,6 +30,19 @@ static inline bool take_rows(void *arg, size_t first, size_t n, size_t dimension
     s->rows += n;
     s->dimension = dimension;
     return true;
+}
+
+/* Copies the keys, which are all valid, and none of which occurs twice. */
+static inline void keep_keys(sheet *s, const wire_keys *keys)
+{
+    size_t first, second;
+    for (size_t i = 0; keys && i < keys->n; i++) {
+        const char *key = wire_keys_at(keys, i);
+        HOLDS(!*key || !wire_key_problem(key, strlen(key)));
+        HOLDS(wire_keys_add(&s->keys, key, strlen(key)));
+    }
+    HOLDS(!keys || keys->n == s->rows);
+    HOLDS(wire_keys_find_repeated(&s->keys, &first, &second) == WIRE_OK);
 }
 
 /* Chunks of `chunk` bytes; 0: all at once. */
@@ -51,6 +66,7 @@ static inline wire_status read_points(sheet *s, wire_errors *errors, wire_points
         HOLDS(s->rows == wire_points_reader_rows(reader) && s->rows > 0);
         HOLDS(s->dimension == wire_points_reader_dimension(reader));
         HOLDS(s->n == s->rows * s->dimension);
+        keep_keys(s, wire_points_reader_keys(reader));
     }
     check_problems(status, status == WIRE_OK, errors);
     wire_points_reader_free(reader);
@@ -74,11 +90,14 @@ static inline wire_status read_in_all_ways(sheet *s, wire_errors *errors, wire_p
         if (status == WIRE_OK) {
             HOLDS(other.rows == s->rows && other.dimension == s->dimension);
             HOLDS(memcmp(other.cells, s->cells, s->n * sizeof *s->cells) == 0);
+            HOLDS(other.keys.n_text == s->keys.n_text);
+            HOLDS(s->keys.n_text == 0 || memcmp(other.keys.text, s->keys.text, s->keys.n_text) == 0);
         } else {
             HOLDS(strcmp(problems.items[0].pointer, errors->items[0].pointer) == 0);
             HOLDS(strcmp(problems.items[0].detail, errors->items[0].detail) == 0);
         }
         free(other.cells);
+        wire_keys_clear(&other.keys);
         wire_errors_clear(&problems);
     }
     return status;

@@ -52,6 +52,7 @@ static const entry entries[] = {
     {"trial_measured", "{'trial':1,'attempt':1,'step':3,'value':0.5}", ""},
     {"observations_added", "{'observations':[[0,2,0.5]]}", ""},
     {"candidates_restored", "{'candidates':[0,2]}", ""},
+    {"candidates_keyed", "{'first':3,'keys':['a','']}", ""},
     {"observation_amended", "{'observation':3,'state':'completed','value':0.5,'reason':''}", "value"},
 };
 enum { N_ENTRIES = sizeof entries / sizeof *entries };
@@ -175,6 +176,9 @@ static void values_out_of_range_are_named(void **state)
         {"candidates_retired", "candidates", "[-1]", "candidates"},
         {"candidates_retired", "candidates", "[4294967296]", "candidates"},
         {"candidates_retired", "candidates", "[null]", "candidates"},
+        {"candidates_keyed", "keys", "['a',3]", "keys"},
+        {"candidates_keyed", "keys", "[null]", "keys"},
+        {"candidates_keyed", "keys", "'a'", "keys"},
         {"batch_planned", "dictionary", "[0,-1]", "dictionary"},
         {"batch_planned", "dictionary", "[0.5]", "dictionary"},
         {"batch_planned", "sums", "[0]", "sums"},

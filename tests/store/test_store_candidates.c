@@ -87,6 +87,57 @@ static void candidates_are_added_and_retired(void **state)
     assert_string_equal(list.text, "0 2 ");
 }
 
+static void take_key(void *arg, const store_key *key)
+{
+    suite_ids *list = arg;
+    sprintf(list->text + strlen(list->text), "%lld=%s ", (long long)key->candidate, key->key);
+}
+
+static store_event keyed(int64_t first, const char *const *keys, size_t n)
+{
+    store_event event = {.type = EVENT_CANDIDATES_KEYED, .time = 2000};
+    event.u.keyed.first = first;
+    event.u.keyed.keys = keys;
+    event.u.keyed.n = n;
+    return event;
+}
+
+static void candidates_have_keys(void **state)
+{
+    store *s = ((suite_state *)*state)->s;
+    int64_t study, found;
+    store_lane *lane = suite_create(s, "x", &study);
+    const double rows[] = {1, 2, 3, 4};
+    const char *const first[] = {"CCO", "", "CC"}, *const more[] = {"N"}, *const others[] = {"", "O"};
+    const int64_t some[] = {2, 1, 0, 2};
+    store_event added = {.type = EVENT_CANDIDATES_ADDED, .time = 2000};
+    added.u.added.points = (store_points){.n = 4, .dimension = 1, .rows = rows};
+    assert_int_equal(store_fixture_write(lane, &added, 1, NULL), STORE_OK);
+    assert_false(suite_study_of(s, "x").has_keys);
+    store_event events[] = {keyed(0, first, 3), keyed(3, more, 1)};
+    assert_int_equal(store_fixture_write(lane, events, 2, NULL), STORE_OK);
+    suite_ids list = {0}, at = {0}, from = {0}, after = {0};
+    assert_int_equal(store_read_keys(s, study, 0, 10, take_key, &list, NULL), STORE_OK);
+    assert_string_equal(list.text, "0=CCO 2=CC 3=N ");
+    assert_int_equal(store_read_keys(s, study, 1, 1, take_key, &from, NULL), STORE_OK);
+    assert_string_equal(from.text, "2=CC ");
+    assert_int_equal(store_read_keys_at(s, study, some, 4, take_key, &at, NULL), STORE_OK);
+    assert_string_equal(at.text, "2=CC 0=CCO 2=CC ");
+    assert_int_equal(store_find_key(s, study, "N", &found, NULL), STORE_OK);
+    assert_int_equal(found, 3);
+    assert_int_equal(store_find_key(s, study, "", &found, NULL), STORE_OK);
+    assert_int_equal(found, -1);
+    assert_true(suite_study_of(s, "x").has_keys);
+    /* Keys from the first candidate on replace all earlier ones; more keys than candidates are refused. */
+    events[0] = keyed(0, others, 2);
+    assert_int_equal(store_fixture_write(lane, events, 1, NULL), STORE_OK);
+    assert_int_equal(store_read_keys(s, study, 0, 10, take_key, &after, NULL), STORE_OK);
+    assert_string_equal(after.text, "1=O ");
+    events[0] = keyed(3, others, 2);
+    assert_int_equal(store_fixture_write(lane, events, 1, NULL), STORE_NOT_FOUND);
+    store_lane_close(lane);
+}
+
 static void candidates_are_read_in_any_order(void **state)
 {
     store *s = ((suite_state *)*state)->s;
@@ -111,6 +162,7 @@ int main(void)
     static const suite_test tests[] = {
         SUITE_TEST(candidates_are_read_back),
         SUITE_TEST(candidates_are_added_and_retired),
+        SUITE_TEST(candidates_have_keys),
         SUITE_TEST(candidates_are_read_in_any_order),
     };
     return suite_run("store_candidates", tests, sizeof tests / sizeof *tests);

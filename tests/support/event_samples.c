@@ -25,6 +25,9 @@ static const unsigned char state[] = {0, 1, 0x7f, 0x80, 0xff, 0xa5, 0};
 static const store_observation observations[] = {
     {0, 1, -0.0}, {UINT32_MAX, LARGEST, DBL_MAX}, {4, 0, 2.5}, {4, -3, -DBL_MIN}};
 
+static const char *const texts[] = {"CCO", "", ESCAPES, LONG};
+
+enum { N_TEXTS = sizeof texts / sizeof *texts };
 enum { N_INDICES = sizeof indices / sizeof *indices, N_SUMS = sizeof sums / sizeof *sums };
 enum { N_PICKS = sizeof picks / sizeof *picks, N_STATE = sizeof state };
 enum { N_HELD = sizeof held / sizeof *held };
@@ -154,6 +157,9 @@ const event_sample event_samples[] = {
 
     SAMPLE("candidates_restored", EVENT_CANDIDATES_RESTORED, restored, .list = indices, .n = N_INDICES),
     SAMPLE("candidates_restored.empty", EVENT_CANDIDATES_RESTORED, restored, .list = NULL, .n = 0),
+
+    SAMPLE("candidates_keyed", EVENT_CANDIDATES_KEYED, keyed, .first = 3, .keys = texts, .n = N_TEXTS),
+    SAMPLE("candidates_keyed.empty", EVENT_CANDIDATES_KEYED, keyed, .first = 0, .keys = NULL, .n = 0),
 
     SAMPLE("observation_amended", EVENT_OBSERVATION_AMENDED, reobserved,
            .observation = 3, .state = TRIAL_COMPLETED, .has_value = true, .value = -0.0, .reason = ESCAPES),

@@ -324,6 +324,16 @@ static void dump_retired(void *arg, uint32_t candidate)
     fprintf(d->out, "retired %u\n", candidate);
 }
 
+static void dump_key(void *arg, const store_key *key)
+{
+    dumping *d = arg;
+    int64_t found;
+    fprintf(d->out, "key %lld %s\n", (long long)key->candidate, key->key);
+    assert_int_equal(store_find_key(d->s, d->study, key->key, &found, NULL), STORE_OK);
+    assert_true(found >= 0 &&
+                found <= key->candidate); /* of equal ones, which a user cannot give, the first */
+}
+
 static void dump_candidates(dumping *d)
 {
     double *rows = malloc((size_t)(d->candidates * d->dimension + 1) * sizeof *rows);
@@ -360,6 +370,7 @@ char *store_fixture_dump(store *s, const char *id, bool log)
     dump_engine(&d);
     dump_candidates(&d);
     assert_int_equal(store_read_retired(s, d.study, dump_retired, &d, NULL), STORE_OK);
+    assert_int_equal(store_read_keys(s, d.study, 0, SIZE_MAX, dump_key, &d, NULL), STORE_OK);
     if (log)
         assert_int_equal(store_read_log(s, d.study, 0, SIZE_MAX, dump_log, &d, NULL), STORE_OK);
     assert_int_equal(fclose(d.out), 0);

@@ -33,6 +33,7 @@ typedef struct history {
     double rows[4 * DIMENSION], held[DIMENSION];
     bool retired[MOST_CANDIDATES];
     uint32_t retiring[4];
+    const char *keys[4];
 } history;
 
 static uint64_t draw(history *h, uint64_t n) /* splitmix64 */
@@ -182,6 +183,20 @@ static store_event draw_retired(history *h)
         h->retired[candidate] = true;
     }
     event.u.retired.list = h->retiring;
+    return event;
+}
+
+static store_event draw_keyed(history *h)
+{
+    static const char *const some[] = {"CCO", "", "sample 7", "\xc3\xa9"};
+    store_event event = {.type = EVENT_CANDIDATES_KEYED, .time = h->time};
+    size_t n = sizeof some / sizeof *some;
+    for (size_t i = 0; i < n; i++)
+        h->keys[i] = some[draw(h, n)];
+    event.u.keyed.first = draw(h, 4) ? (int64_t)draw(h, (uint64_t)h->candidates) : 0;
+    event.u.keyed.keys = h->keys;
+    event.u.keyed.n =
+        (size_t)(h->candidates - event.u.keyed.first) < n ? (size_t)(h->candidates - event.u.keyed.first) : n;
     return event;
 }
 
@@ -366,6 +381,8 @@ static store_event draw_event(history *h, int64_t last_seq)
         return draw_retired(h);
     if (draw(h, 50) == 0)
         return draw_restored(h);
+    if (draw(h, 50) == 0)
+        return draw_keyed(h);
     return draw_of_trial(h, (int64_t)draw(h, (uint64_t)h->trials));
 }
 

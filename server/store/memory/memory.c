@@ -87,6 +87,7 @@ static void clear_tables(memory_study *study)
     clear_late_results(study);
     clear_amendments(study);
     memory_clear_imported(study);
+    memory_clear_keys(study);
     free(study->retired);
     free(study->engine);
     study->trials = NULL;
@@ -281,6 +282,8 @@ static const store_backend memory_backend = {
     .content_extend = memory_content_extend,
     .candidate_retire = memory_candidate_retire,
     .candidate_restore = memory_candidate_restore,
+    .keys_clear = memory_keys_clear,
+    .key_put = memory_key_put,
     .batch_insert = memory_batch_insert,
     .batch_extend = memory_batch_extend,
     .sums_put = memory_sums_put,
@@ -325,6 +328,9 @@ static const store_backend memory_backend = {
     .read_candidates = memory_read_candidates,
     .read_candidates_at = memory_read_candidates_at,
     .read_retired = memory_read_retired,
+    .read_keys = memory_read_keys,
+    .read_keys_at = memory_read_keys_at,
+    .find_key = memory_find_key,
     .read_engine_state = memory_read_engine_state,
     .read_answer = memory_read_answer,
     .read_tokens = memory_read_tokens,

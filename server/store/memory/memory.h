@@ -5,6 +5,7 @@
  *   tables.c  writes the tables, except those of trials
  *   trials.c  writes the tables of trials
  *   tokens.c  writes and reads tokens
+ *   keys.c    writes and reads the keys of candidates
  *   read.c    reads */
 #ifndef SERVER_STORE_MEMORY_MEMORY_H
 #define SERVER_STORE_MEMORY_MEMORY_H
@@ -47,6 +48,8 @@ typedef struct memory_study {
     size_t n_sums;
     uint32_t *retired; /* ascending */
     size_t n_retired;
+    char **keys; /* by candidate, owned; NULL: it has none */
+    size_t n_keys;
     unsigned char *engine;
     size_t n_engine;
     store_late_result *late; /* their strings are owned; by log position */
@@ -180,6 +183,20 @@ void memory_remove_tokens_of(memory_store *s, const char *study);
 void memory_free_tokens(memory_store *s);
 store_status memory_read_tokens(store *base, int64_t after, size_t limit, store_token_row *row, void *arg,
                                 store_error *err);
+
+/* ---- keys.c -------------------------------------------------------------------------------------------- */
+
+void memory_clear_keys(memory_study *study);
+bool memory_has_keys(const memory_study *study);
+store_status memory_keys_clear(store *base, int64_t number, store_error *err);
+store_status memory_key_put(store *base, int64_t number, int64_t candidate, const char *key,
+                            store_error *err);
+store_status memory_read_keys(store *base, int64_t number, int64_t first, size_t limit, store_key_row *row,
+                              void *arg, store_error *err);
+store_status memory_read_keys_at(store *base, int64_t number, const int64_t *indices, size_t n,
+                                 store_key_row *row, void *arg, store_error *err);
+store_status memory_find_key(store *base, int64_t number, const char *key, int64_t *candidate,
+                             store_error *err);
 
 /* ---- observations.c ------------------------------------------------------------------------------------ */
 

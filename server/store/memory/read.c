@@ -53,7 +53,8 @@ static void show_study(const memory_study *study, store_study_row *row, void *ar
                          .candidates = r->candidates,
                          .dimension = r->dimension,
                          .reference_candidates = r->reference_candidates,
-                         .digest = study->digest};
+                         .digest = study->digest,
+                         .has_keys = memory_has_keys(study)};
     memcpy(shown.by_state, r->by_state, sizeof shown.by_state);
     row(arg, &shown);
 }

@@ -35,6 +35,7 @@ static void read_study_row(sql_connection *c, store_study_row *callback, void *a
     study.dimension = sql_integer(c, column++);
     study.reference_candidates = sql_integer(c, column++);
     study.digest = sql_text(c, column++);
+    study.has_keys = sql_integer(c, column++) != 0;
     callback(arg, &study);
 }
 

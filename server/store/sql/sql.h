@@ -6,6 +6,7 @@
  *   write.c         writes the tables of a study
  *   tokens.c        writes tokens
  *   observations.c  writes and reads imported results
+ *   keys.c          writes and reads the keys of candidates
  *   read.c          reads of studies, batches, logs, tokens and answers
  *   read_trials.c   reads of trials and amendments */
 #ifndef SERVER_STORE_SQL_SQL_H
@@ -108,7 +109,7 @@ sql_connection *sql_begin_study(store *s, int64_t study, reader_study *alive, st
 
 int64_t sql_limit(size_t limit); /* as SQL's integer */
 
-/* ---- functions of store_backend: write.c, tokens.c, observations.c, read.c, read_trials.c ---------------- */
+/* ---- functions of store_backend: write.c, tokens.c, observations.c, keys.c, read.c, read_trials.c ---------------- */
 
 store_status sql_study_load(store *s, int64_t study, study_record *record, store_error *err);
 store_status sql_study_save(store *s, const study_record *record, store_error *err);
@@ -186,6 +187,13 @@ store_status sql_read_observations(store *s, int64_t study, int64_t after_seq, i
                                    store_observation_row *row, void *arg, store_error *err);
 store_status sql_read_observation_page(store *s, int64_t study, int64_t after, size_t limit,
                                        store_observation_row *row, void *arg, store_error *err);
+store_status sql_keys_clear(store *s, int64_t study, store_error *err);
+store_status sql_key_put(store *s, int64_t study, int64_t candidate, const char *key, store_error *err);
+store_status sql_read_keys(store *s, int64_t study, int64_t first, size_t limit, store_key_row *row,
+                           void *arg, store_error *err);
+store_status sql_read_keys_at(store *s, int64_t study, const int64_t *indices, size_t n, store_key_row *row,
+                              void *arg, store_error *err);
+store_status sql_find_key(store *s, int64_t study, const char *key, int64_t *candidate, store_error *err);
 store_status sql_read_retired(store *s, int64_t study, store_retired_row *row, void *arg, store_error *err);
 
 #endif

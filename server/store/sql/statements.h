@@ -2,10 +2,11 @@
 #ifndef SERVER_STORE_SQL_STATEMENTS_H
 #define SERVER_STORE_SQL_STATEMENTS_H
 
-#define STUDY_COLUMNS                                                                                        \
-    "study, id, definition, state, state_reason, epoch, created_at, updated_at, last_seq, trials, queued, "  \
-    "pending, completed, failed, infeasible, stopped, issued, observations, imported, batches, "             \
-    "through_seq, best_trial, best_candidate, best_value, candidates, dimension, reference_candidates, digest"
+#define STUDY_COLUMNS                                                                                            \
+    "study, id, definition, state, state_reason, epoch, created_at, updated_at, last_seq, trials, queued, "      \
+    "pending, completed, failed, infeasible, stopped, issued, observations, imported, batches, "                 \
+    "through_seq, best_trial, best_candidate, best_value, candidates, dimension, reference_candidates, digest, " \
+    "EXISTS (SELECT 1 FROM candidate_keys k WHERE k.study = studies.study)"
 
 #define TRIAL_COLUMNS                                                                                        \
     "trial, state, attempt, batch, candidate, variance, worker, issued_at, lease_expires_at, value, "        \
@@ -219,6 +220,13 @@
     X(SQL_RETIRE, "INSERT INTO retired_candidates (study, candidate) VALUES (?1, ?2)")                                   \
     X(SQL_RESTORE, "DELETE FROM retired_candidates WHERE study = ?1 AND candidate = ?2")                                 \
     X(SQL_RETIRED, "SELECT candidate FROM retired_candidates WHERE study = ?1 ORDER BY candidate")                       \
+    X(SQL_KEYS_CLEAR, "DELETE FROM candidate_keys WHERE study = ?1")                                                     \
+    X(SQL_KEY_PUT, "INSERT INTO candidate_keys (study, candidate, key) VALUES (?1, ?2, ?3) "                             \
+                   "ON CONFLICT (study, candidate) DO UPDATE SET key = ?3")                                              \
+    X(SQL_KEYS, "SELECT candidate, key FROM candidate_keys WHERE study = ?1 AND candidate >= ?2 "                        \
+                "ORDER BY candidate LIMIT ?3")                                                                           \
+    X(SQL_KEY, "SELECT candidate, key FROM candidate_keys WHERE study = ?1 AND candidate = ?2")                          \
+    X(SQL_KEY_FIND, "SELECT candidate FROM candidate_keys WHERE study = ?1 AND key = ?2 ORDER BY candidate")             \
     /* answers: an expired one may be replaced */                                                                        \
     X(SQL_ANSWER_PUT,                                                                                                    \
       "INSERT INTO answers (token, path, key, time, body_hash, response) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "               \
@@ -265,6 +273,8 @@
     X(SQL_SLICE_RETIRED,                                                                                                 \
       "DELETE FROM retired_candidates WHERE study = ?1 AND candidate IN "                                                \
       "(SELECT candidate FROM retired_candidates WHERE study = ?1 ORDER BY candidate LIMIT ?2)")                         \
+    X(SQL_SLICE_KEYS, "DELETE FROM candidate_keys WHERE study = ?1 AND candidate IN "                                    \
+                      "(SELECT candidate FROM candidate_keys WHERE study = ?1 ORDER BY candidate LIMIT ?2)")             \
     X(SQL_SLICE_SUMS, "DELETE FROM arm_sums WHERE study = ?1 AND arm IN "                                                \
                       "(SELECT arm FROM arm_sums WHERE study = ?1 ORDER BY arm LIMIT ?2)")                               \
     X(SQL_SLICE_ENGINE, "DELETE FROM engine_states WHERE study = ?1 AND ?2 > 0")                                         \

@@ -73,7 +73,7 @@ static void test_candidates(void **state)
         {.state = "completed", .candidate = 8, .point = point, .has_value = true, .value = 2, .told_at = 3},
     };
     wire_writer w = WIRE_WRITER_INIT;
-    wire_write_table_header(&w, study);
+    wire_write_table_header(&w, study, false);
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++)
         wire_write_table_row(&w, study, &trials[i], trials[i].id == 0 ? 12 : 0);
     char *text = finish(&w);
@@ -156,7 +156,7 @@ static void check_space_and_back(const char *const names[4], const char *header)
     static const double points[][4] = {{0, -5, 0.1, 1}, {1, NAN, 1.0 / 3, 0}, {2, NAN, 5e-324, 1}};
     static const double values[] = {0.1, -1e99, 7};
     wire_writer w = WIRE_WRITER_INIT;
-    wire_write_table_header(&w, study);
+    wire_write_table_header(&w, study, false);
     for (size_t i = 0; i < 3; i++) {
         const wire_trial trial = {.id = (int64_t)i + 1,
                                   .state = "completed",

@@ -37,6 +37,8 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     if (o->features)
         s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " [%g %g]", o->features[0],
                                  o->features[1]);
+    if (o->key)
+        s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " %s", o->key);
     if (o->has_value)
         s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " = %.17g", o->value);
     for (size_t i = 0; i < o->n_values; i++)
@@ -135,6 +137,12 @@ static void test_json(void **state)
          .notes = "-1 [1 -2.5] = 1 x1\n3 = 2 x1\n"},
         INVALID(LIST("{'point':[1],'value':1}"), "/observations/0/point", "must be a list of 2 numbers"),
         INVALID(LIST("{'point':[1,'a'],'value':1}"), "/observations/0/point/1", "must be a number"),
+        {.text = LIST("{'key':'CCO','value':2}"), .notes = "-1 CCO = 2 x1\n"},
+        INVALID(LIST("{'key':'a','candidate':3,'value':1}"), "/observations/0/candidate",
+                "cannot be given together with key"),
+        INVALID(LIST("{'key':'a','point':[1,2],'value':1}"), "/observations/0/key",
+                "cannot be given together with point"),
+        INVALID(LIST("{'key':' a','value':1}"), "/observations/0/key", "must not begin or end with a blank"),
         INVALID(LIST("{'point':[1,2],'candidate':3,'value':1}"), "/observations/0/candidate",
                 "cannot be given together with point"),
         INVALID(LIST("{'candidate':5,'value':1},{'candidate':99,'value':1}"), "",
@@ -242,7 +250,7 @@ static void test_json_space(void **state)
 #define UNKNOWN(name, columns)                                                                               \
     "the header has an unknown column \"" name "\": known are " columns                                      \
     "; ?ignore= with the names of other columns skips these"
-#define CANDIDATE_COLUMNS "candidate, v (or \"value\"), repeats, x0, x1"
+#define CANDIDATE_COLUMNS "candidate, key, v (or \"value\"), repeats, x0, x1"
 #define SPACE_COLUMNS     "v (or \"value\"), repeats, opt, m, lr"
 
 static void test_csv(void **state)
@@ -273,6 +281,11 @@ static void test_csv(void **state)
         INVALID("candidate,v,value\n5,0.25,1\n", "", "the header has the column \"value\" twice"),
         {.text = "x1,value,x0\n3,0.25,-1e2\n4,2,5\n", .notes = "-1 [-100 3] = 0.25 x1\n-1 [5 4] = 2 x1\n"},
         {.text = "x1,value,x0,candidate\n3,0.25,what,7\n", .notes = "7 = 0.25 x1\n"},
+        {.text = "key,x1,value\nCCO,what,2\n'a,b',,3\n", .notes = "-1 CCO = 2 x1\n-1 a,b = 3 x1\n"},
+        {.text = "key,candidate,value\n\t,7,2\n", .notes = "7 = 2 x1\n"},
+        INVALID("key,value\nCCO,2\n,3\n", "", "line 3, row 2, \"key\": is required"),
+        INVALID("key,value\n'a\tb',2\n", "",
+                "line 2, row 1, \"key\": must not have tabs, line breaks or other control characters"),
         INVALID("x1,value\n3,0.25\n", "",
                 "the header has no column \"x0\": candidates are given by all their features"),
         INVALID("x1,value,x0\n3,0.25,\n", "", "line 2, row 1, \"x0\": is required"),

@@ -1,5 +1,6 @@
 /* Small requests that change a study or one of its trials. */
 #include "proto/changes.h"
+#include "proto/keys.h"
 #include "tests/support/refusals.h"
 
 #include <setjmp.h>
@@ -117,7 +118,14 @@ static void test_candidates(void **state)
     assert_memory_equal(retire->candidates, numbers, sizeof numbers);
     wire_retire_free(retire);
 
+    DECODE(retire, &retire, "{'keys':['b','a']}");
+    assert_true(retire->n == 2 && retire->keys->n == 2 && retire->candidates);
+    assert_string_equal(wire_keys_at(retire->keys, 1), "a");
+    wire_retire_free(retire);
+
     static const refusal retire_cases[] = {
+        {"{'keys':['a'],'candidates':[1]}", "/candidates", "cannot be given together with keys"},
+        {"{'keys':['a','']}", "/keys/1", "must not be empty"},
         {"{}", "/candidates", "is required"},
         {"{'candidates':[]}", "/candidates", "must not be empty"},
         {"{'candidates':3}", "/candidates", "must be a list"},
@@ -136,6 +144,10 @@ static void test_proposal(void **state)
     assert_int_equal(p->candidate, 3);
     assert_int_equal(p->parameters.n, 0);
     wire_proposal_free(p);
+    DECODE(proposal, &p, "{'key':'CCO'}");
+    assert_int_equal(p->candidate, -1);
+    assert_string_equal(p->key, "CCO");
+    wire_proposal_free(p);
     DECODE(proposal, &p, "{'parameters':{'lr':0.5,'opt':'sgd','flag':true}}");
     assert_int_equal(p->candidate, -1);
     assert_int_equal(p->parameters.n, 3);
@@ -147,8 +159,11 @@ static void test_proposal(void **state)
     wire_proposal_free(p);
 
     static const refusal cases[] = {
-        {"{}", "/candidate", "either candidate or parameters is required"},
+        {"{}", "/candidate", "one of candidate, key and parameters is required"},
         {"{'candidate':-1}", "/candidate", "must be at least 0"},
+        {"{'candidate':1,'key':'a'}", "/candidate", "cannot be given together with key"},
+        {"{'key':'a','parameters':{}}", "/key", "cannot be given together with parameters"},
+        {"{'key':7}", "/key", "must be a string"},
         {"{'candidate':1,'parameters':{}}", "/candidate", "cannot be given together with parameters"},
         {"{'parameters':[]}", "/parameters", "must be an object"},
         {"{'parameters':{'a/b':null}}", "/parameters/a~1b", "must be a number, a string, true or false"},

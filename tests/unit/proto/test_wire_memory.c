@@ -1,6 +1,7 @@
 /* Every allocation of every decoder, reader and encoder fails once: each says so, and nothing is lost. */
 #include "bandit/algorithm.h"
 #include "proto/changes.h"
+#include "proto/keys.h"
 #include "proto/points.h"
 #include "proto/read_observations.h"
 #include "proto/study_file.h"
@@ -61,6 +62,26 @@ DECODER(proposal, )
 DECODER(amendment, )
 DECODER(new_token, )
 #undef DECODER
+
+static wire_status decode_keys(const char *body, size_t size)
+{
+    wire_errors errors = {0};
+    wire_keys keys = {0};
+    wire_status status = wire_decode_keys(&keys, body, size, &errors);
+    wire_keys_clear(&keys);
+    wire_errors_clear(&errors);
+    return status;
+}
+
+static wire_status read_key_lines(const char *body, size_t size)
+{
+    wire_errors errors = {0};
+    wire_keys keys = {0};
+    wire_status status = wire_read_key_lines(&keys, body, size, &errors);
+    wire_keys_clear(&keys);
+    wire_errors_clear(&errors);
+    return status;
+}
 
 static wire_status take_head(void *arg, const wire_file_head *head, wire_errors *errors)
 {
@@ -207,6 +228,27 @@ static wire_status read_observations_csv(const char *body, size_t size)
     return read_observations(WIRE_OBSERVATIONS_CSV, two_parameters(), body, size);
 }
 
+static wire_status read_keyed_observations(wire_observations_format format, const char *body, size_t size)
+{
+    char y[] = "y";
+    wire_metric metric = {.name = y};
+    const wire_study list = {.domain_type = WIRE_DOMAIN_CANDIDATES,
+                             .dimension = {.given = true, .value = 1},
+                             .metrics = &metric,
+                             .n_metrics = 1};
+    return read_observations(format, &list, body, size);
+}
+
+static wire_status read_keyed_csv(const char *body, size_t size)
+{
+    return read_keyed_observations(WIRE_OBSERVATIONS_CSV, body, size);
+}
+
+static wire_status read_keyed_json(const char *body, size_t size)
+{
+    return read_keyed_observations(WIRE_OBSERVATIONS_JSON, body, size);
+}
+
 static wire_status read_observations_json(const char *body, size_t size)
 {
     return read_observations(WIRE_OBSERVATIONS_JSON, two_parameters(), body, size);
@@ -235,7 +277,8 @@ static wire_status write_definition(const char *body, size_t size)
 static const char *const study =
     "{'id':'a','display_name':'b','labels':{'c':'d'},'metadata':{'e':[1,2.5,{'f':'g'}]},"
     "'metrics':[{'name':'h','goal':'maximize'},{'name':'i','goal':'minimize','role':'recorded'}],"
-    "'domain':{'type':'candidates','points':[[1,2],[3,4]],'scaling':'unit','names':['x','y']},"
+    "'domain':{'type':'candidates','points':[[1,2],[3,4]],'scaling':'unit','names':['x','y'],"
+    "'keys':['p',null]},"
     "'algorithm':{'name':'bbkb','kernel':{'type':'matern','lengthscale':[1,2]},'confidence':{'beta':3},"
     "'init':{'type':'uniform'},'resample':'fresh','batch_rule':'global','posterior':'dtc','features':'rff'},"
     "'feedback':'batch','repeats':'auto','stop_when':[{'rule':'stagnation'}]}";
@@ -266,6 +309,8 @@ static void test_decoders(void **state)
     fail_each(decode_predict, "{'points':[[1,2],[3,4]]}", WIRE_OK);
     fail_each(decode_predict, "{'points':[[1,2],[3]]}", WIRE_INVALID);
     fail_each(decode_predict, "", WIRE_MALFORMED);
+    fail_each(decode_predict, "{'keys':['a','b']}", WIRE_OK);
+    fail_each(decode_predict, "{'keys':['a','']}", WIRE_INVALID);
 }
 
 static const char *const space =
@@ -288,6 +333,12 @@ static void test_changes(void **state)
               "'stop_when':[{'rule':'stagnation'}]}",
               WIRE_OK);
     fail_each(decode_retire, "{'candidates':[1,-1]}", WIRE_INVALID);
+    fail_each(decode_retire, "{'keys':['a','b']}", WIRE_OK);
+    fail_each(decode_proposal, "{'key':'a'}", WIRE_OK);
+    fail_each(decode_keys, "{'keys':['a',null,'b']}", WIRE_OK);
+    fail_each(decode_keys, "{'keys':['a',null,'a']}", WIRE_INVALID);
+    fail_each(read_key_lines, "a\n\nb\n", WIRE_OK);
+    fail_each(read_key_lines, "a\n\na\n", WIRE_INVALID);
     fail_each(decode_proposal, "{'parameters':{'a':'x','b':true}}", WIRE_OK);
     fail_each(decode_amendment, "{'values':{'a':1},'reason':'x'}", WIRE_OK);
     fail_each(decode_new_token, "{'role':'worker','study':'a','description':'b','lifetime_seconds':60}",
@@ -307,6 +358,12 @@ static void test_readers(void **state)
     fail_each(read_csv, "1,2\n3,x", WIRE_INVALID);
     fail_each(read_ndjson, "{'point':[1,2]}\n{'point':[3,4]}\n{'point':[5,6]}", WIRE_OK);
     fail_each(read_ndjson, "{'point':[1,2]}\n{'point':[3]}\n", WIRE_INVALID);
+    fail_each(read_csv, "key,a,b\nx,1,2\n,3,4\ny,5,6\n", WIRE_OK);
+    fail_each(read_named_csv, "b,a,key\n1,2,x\n3,4,x\n", WIRE_INVALID);
+    fail_each(read_ndjson, "{'point':[1,2]}\n{'point':[3,4],'key':'x'}\n{'point':[5,6]}", WIRE_OK);
+    fail_each(read_ndjson, "{'point':[1,2],'key':''}\n", WIRE_INVALID);
+    fail_each(read_json, "{'keys':['x',null,'y'],'points':[[1,2],[3,4],[5,6]]}", WIRE_OK);
+    fail_each(read_json, "{'keys':['x','x'],'points':[[1,2],[3,4]]}", WIRE_INVALID);
     fail_each(read_json, "{'points':[[1,2],[3]]}", WIRE_INVALID);
     fail_each(read_json, "{'points':[[1,2]]", WIRE_MALFORMED);
     fail_each(read_json, "{'point~s':[]}", WIRE_INVALID);
@@ -321,6 +378,9 @@ static void test_observations(void **state)
     fail_each(read_observations_json, "{'observations':[{'parameters':{'x':'a'},'value':1}]}", WIRE_OK);
     fail_each(read_observations_json, "{'observations':[{'parameters':{'x':'b'},'values':{'v':1}}]}",
               WIRE_INVALID);
+    fail_each(read_keyed_csv, "key,value\na,1\nb,2\n", WIRE_OK);
+    fail_each(read_keyed_json, "{'observations':[{'key':'a','value':1}]}", WIRE_OK);
+    fail_each(read_keyed_json, "{'observations':[{'key':'','value':1}]}", WIRE_INVALID);
     fail_each(read_observations_json, "{'observations':[],'x':1}", WIRE_INVALID);
 }
 

@@ -344,7 +344,7 @@ static void test_predict_refused(void **state)
 {
     (void)state;
     static const refusal cases[] = {
-        {"{}", "/candidates", "one of candidates, points and parameters is required"},
+        {"{}", "/candidates", "one of candidates, keys, points and parameters is required"},
         {"{'candidates':[1],'points':[[1]]}", "/points", "cannot be given together with candidates"},
         {"{'candidates':[1],'x':1}", "/x", "unknown field"},
         {"{'candidates':3}", "/candidates", "must be a list"},

@@ -1,0 +1,18 @@
+/* Requests that name candidates by their keys. candidate_keys.c defines what is declared here. */
+#ifndef SERVER_API_NAMED_H
+#define SERVER_API_NAMED_H
+
+#include "proto/keys.h"
+#include "server/http/http.h"
+
+/* The numbers of the candidates with the keys at "/keys" of the body; out: keys->n. Nothing to do for NULL. False:
+ * answered. */
+bool named_candidates(http_request *request, const wire_keys *keys, int64_t *out);
+
+/* The same for one key, at `pointer`. */
+bool named_candidate(http_request *request, const char *key, const char *pointer, int64_t *out);
+
+/* The same without a problem if no candidate has the key: *out is −1. */
+bool named_if_any(http_request *request, const char *key, int64_t *out);
+
+#endif
