@@ -14,7 +14,8 @@ JOBS    ?= $(shell nproc)
 
 # ---- flags ---------------------------------------------------------------------------------------------
 PACKAGES   := libmicrohttpd jansson sqlite3 libsodium zlib gnutls lapacke openblas nlopt
-PKG_CFLAGS  = $(shell pkg-config --cflags $(PACKAGES))
+# Only the header: libpq is loaded at run time, when --database is given.
+PKG_CFLAGS  = $(shell pkg-config --cflags $(PACKAGES) libpq)
 PKG_LIBS    = $(shell pkg-config --libs $(PACKAGES))
 # Release binaries run on any x86-64-v2 or aarch64 machine, and choose faster code paths at run time.
 ARCH_FLAGS := $(if $(filter x86_64,$(shell uname -m)),-march=x86-64-v2)
@@ -57,7 +58,7 @@ UNIT_SRC   := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c tests/pro
               tests/faults/test_*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 BANDITCTL_SRC := $(wildcard clients/banditctl/*.c)
-MIGRATIONS := $(sort $(wildcard migrations/*.sql))
+MIGRATIONS := $(sort $(wildcard migrations/*.sql migrations/postgres/*.sql))
 WEB_FILES  := $(sort $(filter-out %.md,$(wildcard server/web/*.* server/web/*/*.*)))
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))

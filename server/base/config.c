@@ -146,6 +146,13 @@ static const option options[] = {
      TEXT, AT(listen), is_address},
     {"db", "PATH", "./banditd.db", "SQLite database file, created and migrated on start", TEXT, AT(db),
      is_given},
+    {"database", "URI", "",
+     "PostgreSQL database in place of --db, such as postgresql://user@host/name; a password belongs in "
+     "BANDITD_DATABASE, the configuration file, PGPASSWORD or a pass file",
+     TEXT, AT(database), NULL},
+    {"database-patience", "N", "30",
+     "seconds for which writes wait when the PostgreSQL database cannot be reached (503 beyond it)", COUNT,
+     AT(database_patience), NULL},
     {"threads", "N", NULL, "number of computing threads, and of serving threads; at most 256", COUNT,
      AT(threads), NULL},
     {"allowed-host", "HOST,...", "",
@@ -271,6 +278,14 @@ static bool apply(server_config *out, const option *o, const char *value, const 
 
 /* ---- where values come from ---------------------------------------------------------------------------- */
 
+/* Does libpq take a password from this URI, or these settings? */
+static bool has_password(const char *uri)
+{
+    const char *user = strstr(uri, "://");
+    const char *host = user ? strchr(user + 3, '@') : NULL;
+    return strstr(uri, "password=") || (host && memchr(user + 3, ':', (size_t)(host - user - 3)));
+}
+
 /* only: the one option to set; NULL sets all. */
 static config_outcome read_arguments(server_config *out, int argc, char **argv, const option *only)
 {
@@ -293,6 +308,13 @@ static config_outcome read_arguments(server_config *out, int argc, char **argv, 
             value = argv[i];
         if (!value) {
             fprintf(stderr, "banditd: --%s requires a value (%s)\n", found->name, found->argument);
+            return CONFIG_WRONG;
+        }
+        if (found->offset == offsetof(server_config, database) && has_password(value)) {
+            fputs(
+                "banditd: --database has a password, which other users of this machine can read on the command line: "
+                "put it into BANDITD_DATABASE, the configuration file, PGPASSWORD or a pass file\n",
+                stderr);
             return CONFIG_WRONG;
         }
         if ((!only || found == only) && !apply(out, found, value, "command line"))
@@ -426,6 +448,7 @@ static bool conclude(server_config *out)
     log_level_parse(&level, out->log_level_name);
     out->log_level = (int)level;
     out->log_json = strcmp(out->log_format, "json") == 0;
+    out->owner = out->db;
     listen_address_check(out->listen, &loopback);
     out->tokens_required = strcmp(out->auth, "auto") == 0 ? !loopback : strcmp(out->auth, "token") == 0;
     bool many = out->threads > BLAS_MOST_CALLERS;

@@ -11,6 +11,7 @@ typedef struct server_config {
     const char *config; /* the configuration file */
     const char *listen;
     const char *db;
+    const char *database;      /* a PostgreSQL database, in place of db */
     const char *allowed_hosts; /* comma-separated */
     const char *cors_origins;  /* comma-separated, or * */
     const char *auth;          /* "none", "token", or "auto": depends on the address */
@@ -34,9 +35,12 @@ typedef struct server_config {
     size_t slow_request_ms; /* slower requests are logged */
     size_t evict_seconds;   /* for which an idle study stays in memory */
     size_t study_memory;
-    size_t total_memory; /* of all engines */
+    size_t total_memory;      /* of all engines */
+    size_t database_patience; /* s */
 
     /* Derived from the options above. */
+    const char
+        *owner; /* PATH of the socket of the database's owner, PATH.sock: db, or a file for `database` */
     bool tokens_required; /* --auth token, or auto on an address that is not loopback */
     bool log_json;
     int log_level; /* log_level of log.h */

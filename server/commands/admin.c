@@ -47,6 +47,8 @@ static void print_help(const admin_command *command)
     printf("usage: banditd %s [options]%s%s\n\n%s\n\noptions:\n", command->name,
            *command->operands ? " " : "", command->operands, command->help);
     printf("  %-24s %s\n", "--db PATH", "SQLite file (BANDITD_DB; default ./banditd.db)");
+    if (strcmp(command->name, "backup") != 0)
+        printf("  %-24s %s\n", "--database URI", "PostgreSQL database in place of it (BANDITD_DATABASE)");
     if (bit_of(command) == FOR_CHECK)
         printf("  %-24s %s\n  %-24s %s\n", "--threads N",
                "number of planning threads (BANDITD_THREADS; default: one per core)", "--study-memory SIZE",
@@ -116,9 +118,9 @@ int admin_read_arguments(admin_arguments *out, int argc, char **argv, const admi
                 return admin_usage(command, "--%s requires a value", o->name);
             *(const char **)((char *)out + o->field) = value;
         } else {
-            static const char *const known[] = {"--db", "--threads", "--study-memory"};
+            static const char *const known[] = {"--db", "--database", "--threads", "--study-memory"};
             bool is_shared = false;
-            for (size_t k = 0; k < (bit_of(command) == FOR_CHECK ? 3 : 1); k++) {
+            for (size_t k = 0; k < (bit_of(command) == FOR_CHECK ? 4 : 2); k++) {
                 size_t n = strlen(known[k]);
                 is_shared |= strncmp(argv[i], known[k], n) == 0 && (argv[i][n] == '\0' || argv[i][n] == '=');
             }
@@ -143,6 +145,23 @@ int admin_failed(const admin_command *command, const store_error *error, store_s
 
 /* ---- migrate, backup ----------------------------------------------------------------------------------- */
 
+static int migrate_postgres(const admin_arguments *a, const admin_command *command)
+{
+    store_error error = {0};
+    store_migration m;
+    store_status status = store_migrate_postgres(a->config.database, &m, &error);
+    if (status)
+        return admin_failed(command, &error, status);
+    if (m.before == m.now)
+        printf("%s: already at schema version %lld\n", m.name, (long long)m.now);
+    else if (m.before == 0)
+        printf("%s: schema version %lld\n", m.name, (long long)m.now);
+    else
+        printf("%s: migrated from schema version %lld to %lld\n", m.name, (long long)m.before,
+               (long long)m.now);
+    return ADMIN_DONE;
+}
+
 static int migrate(int argc, char **argv, const admin_command *command)
 {
     admin_arguments a;
@@ -152,7 +171,9 @@ static int migrate(int argc, char **argv, const admin_command *command)
     int exit = admin_read_arguments(&a, argc, argv, command, 0, 0);
     if (exit)
         return exit < 0 ? ADMIN_DONE : exit;
-    assert(a.config.db); /* the option has a default */
+    assert(a.config.db && a.config.database); /* the options have defaults */
+    if (*a.config.database)
+        return migrate_postgres(&a, command);
     if (access(a.config.db, F_OK) != 0) {
         fprintf(stderr, "banditd migrate: %s: %s\n", a.config.db, strerror(errno));
         return ADMIN_FAILED;
@@ -183,6 +204,12 @@ static int backup(int argc, char **argv, const admin_command *command)
     int exit = admin_read_arguments(&a, argc, argv, command, 1, 1);
     if (exit)
         return exit < 0 ? ADMIN_DONE : exit;
+    assert(a.config.database); /* the option has a default */
+    if (*a.config.database) {
+        fputs("banditd backup: a PostgreSQL database is backed up by pg_dump, or as its provider does\n",
+              stderr);
+        return ADMIN_FAILED;
+    }
     store_status status = store_back_up(a.config.db, a.operands[0], &error);
     return status ? admin_failed(command, &error, status) : ADMIN_DONE;
 }
@@ -193,7 +220,9 @@ const admin_command admin_commands[] = {
     {"migrate", "", "migrate the database to this program's schema version, as serve does on start",
      "Migrates the database to this program's schema version. The database is copied to PATH.v<N> first,\n"
      "where N is its old version. To go back, replace the database by that copy and start the old program.\n"
-     "No server may be using the database.",
+     "No server may be using the database.\n\n"
+     "In a PostgreSQL database, makes the schema `banditd` and its tables, or migrates them; serve does not. Make a\n"
+     "backup with pg_dump first.",
      migrate},
     {"check", "", "check the database, also while a server runs",
      "Checks the file, its keys and its counters. Rebuilds each study from its log alone and compares it with\n"

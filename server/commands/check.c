@@ -2,6 +2,7 @@
 #include "proto/arrays.h"
 #include "server/base/blas.h"
 #include "server/base/log.h"
+#include "server/commands/database.h"
 #include "server/commands/internal.h"
 #include "server/replay/replay.h"
 
@@ -129,7 +130,7 @@ static store_status check_studies(checking *c, store_error *error)
 {
     store *snapshot;
     store_study_filter all = {0};
-    store_status status = store_open_snapshot(&snapshot, c->a->config.db, error);
+    store_status status = database_snapshot(&snapshot, &c->a->config, error);
     if (status)
         return status;
     status = store_read_studies(snapshot, &all, SIZE_MAX, keep_id, c, error);
@@ -156,9 +157,12 @@ int admin_check(int argc, char **argv, const admin_command *command)
     log_configure(LOG_ERROR, false);
     if (!blas_prepare(a.config.threads) || sodium_init() < 0)
         return ADMIN_FAILED;
-    store_status status = store_check(a.config.db, print_problem, &c, &error);
+    bool is_file = !*a.config.database;
+    store_status status = is_file ? store_check(a.config.db, print_problem, &c, &error)
+                                  : store_check_postgres(a.config.database, print_problem, &c, &error);
     if (!status && c.problems == 0 && !a.quiet)
-        printf("%s: OK (the file, its keys and its counters)\n", a.config.db);
+        printf("%s: OK (the %s, its keys and its counters)\n", database_name(&a.config),
+               is_file ? "file" : "schema");
     if (!status && !a.no_replay)
         status = check_studies(&c, &error);
     for (size_t i = 0; i < c.n; i++)

@@ -7,6 +7,7 @@
 #include "server/base/listen.h"
 #include "server/base/log.h"
 #include "server/base/supervisor.h"
+#include "server/commands/database.h"
 #include "server/http/auth.h"
 #include "server/http/http.h"
 #include "server/study/registry.h"
@@ -100,12 +101,13 @@ static const char *missing_part(const running *r)
 }
 
 /* address NULL: serves only on the database owner's socket. */
-static bool start(running *r, const server_config *options, const char *address, char *url, size_t url_size)
+static bool start(running *r, server_config *options, const char *address, char *url, size_t url_size)
 {
     *r = (running){.app = {.config = options, .study_deleted = forget_tokens}};
     store_error error = {0};
-    if (store_open_sqlite(&r->app.store, options->db, &error) != STORE_OK) {
-        log_event(LOG_ERROR, "database_failed", "db", options->db, "reason", error.message, NULL);
+    double patience = address ? (double)options->database_patience : 0;
+    if (database_open(&r->app.store, options, patience, &error) != STORE_OK) {
+        log_event(LOG_ERROR, "database_failed", "db", database_name(options), "reason", error.message, NULL);
         return false;
     }
     if (!open_budgets(&r->app)) {
@@ -151,8 +153,9 @@ static void check_libraries(void)
 static void say_started(const running *r, const char *url)
 {
     const server_config *options = r->app.config;
-    log_event(LOG_INFO, "started", "version", BANDITD_VERSION, "listen", url, "db", options->db, "threads",
-              log_format("%zu", options->threads), "auth", options->tokens_required ? "token" : "none", NULL);
+    log_event(LOG_INFO, "started", "version", BANDITD_VERSION, "listen", url, "db", database_name(options),
+              "threads", log_format("%zu", options->threads), "auth",
+              options->tokens_required ? "token" : "none", NULL);
     config_warn_of_unknown();
     if (options->tokens_required && auth_tokens(r->app.auth) == 0)
         log_event(LOG_WARN, "no_tokens", "hint",
@@ -166,7 +169,7 @@ static void say_started(const running *r, const char *url)
 }
 
 /* Serves until a signal arrives; returns the exit code. */
-static int run(const server_config *options)
+static int run(server_config *options)
 {
     running r;
     sigset_t signals;
@@ -225,7 +228,7 @@ int serve(int argc, char **argv)
     return exit_code;
 }
 
-int serve_briefly(const server_config *options, int (*use)(void *arg), void *arg)
+int serve_briefly(server_config *options, int (*use)(void *arg), void *arg)
 {
     running r;
     char url[1];

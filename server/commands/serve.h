@@ -9,6 +9,6 @@ int serve(int argc, char **argv);
 
 /* Serves only on the database owner's socket while `use` runs. Returns the value of `use`, or −1 if the
  * server could not start. */
-int serve_briefly(const server_config *options, int (*use)(void *arg), void *arg);
+int serve_briefly(server_config *options, int (*use)(void *arg), void *arg);
 
 #endif

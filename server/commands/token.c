@@ -5,6 +5,7 @@
 #include "server/base/config.h"
 #include "server/base/listen.h"
 #include "server/base/log.h"
+#include "server/commands/database.h"
 #include "server/commands/serve.h"
 
 #include <errno.h>
@@ -19,19 +20,21 @@ static int usage(FILE *out)
 {
     fputs(
         "usage: banditd token create --role admin|editor|worker|viewer [--study ID] [--expires TIME]\n"
-        "                            [--description TEXT] [--db PATH] [--config FILE]\n"
-        "       banditd token list [--db PATH] [--config FILE]\n"
-        "       banditd token revoke ID [--db PATH] [--config FILE]\n"
+        "                            [--description TEXT] [--db PATH | --database URI] [--config FILE]\n"
+        "       banditd token list [--db PATH | --database URI] [--config FILE]\n"
+        "       banditd token revoke ID [--db PATH | --database URI] [--config FILE]\n"
         "\n"
         "create prints the token, which cannot be shown again. TIME is a number with s, m, h or d, such as 90d.\n"
-        "The command works on the database file, or through the socket PATH.sock if a server is running.\n",
+        "The command works on the database, or through the socket of its owner if a server is running: PATH.sock,\n"
+        "or with a PostgreSQL database one in /run/banditd or /tmp/banditd-UID, on the server's machine only.\n",
         out);
     return out == stdout ? 0 : 2;
 }
 
 typedef struct command {
-    const char *verb, *id, *role, *study, *description, *db, *config;
-    int64_t lifetime; /* s; 0: never expires */
+    const char *verb, *id, *role, *study, *description, *db, *database, *config;
+    const char *owner; /* the socket is PATH.sock */
+    int64_t lifetime;  /* s; 0: never expires */
     /* The HTTP request that the command makes. */
     const char *method;
     char *path, *body;
@@ -63,6 +66,8 @@ static bool set_option(command *c, const char *name, const char *value)
     bool create = strcmp(c->verb, "create") == 0;
     if (strcmp(name, "--db") == 0) {
         c->db = value;
+    } else if (strcmp(name, "--database") == 0) {
+        c->database = value;
     } else if (strcmp(name, "--config") == 0) {
         c->config = value;
     } else if (create && strcmp(name, "--role") == 0) {
@@ -177,11 +182,11 @@ static char *receive_all(int fd)
 static char *call(const command *c, int *status)
 {
     char *request = NULL, *answer = NULL, *body = NULL;
-    int fd = listener_connect_private(c->db);
+    int fd = listener_connect_private(c->owner);
     size_t n_body = c->body ? strlen(c->body) : 0;
     if (fd < 0) {
         fprintf(stderr, "banditd token: a server is using %s, but cannot be reached at %s.sock: %s\n", c->db,
-                c->db, strerror(errno));
+                c->owner, strerror(errno));
         return NULL;
     }
     int n = asprintf(
@@ -194,7 +199,7 @@ static char *call(const command *c, int *status)
     if (answer && sscanf(answer, "HTTP/1.1 %d", status) == 1 && strstr(answer, "\r\n\r\n"))
         body = strdup(strstr(answer, "\r\n\r\n") + 4);
     if (!body)
-        fprintf(stderr, "banditd token: no response from %s.sock\n", c->db);
+        fprintf(stderr, "banditd token: no response from %s.sock\n", c->owner);
     if (n > 0)
         free(request);
     free(answer);
@@ -279,19 +284,39 @@ static int run(void *arg)
     return status >= 200 && status < 300 ? 0 : 1;
 }
 
+/* In a server of this process, whose socket has its name only when it has started. */
+typedef struct brief {
+    command *c;
+    const server_config *options;
+} brief;
+
+static int run_briefly(void *arg)
+{
+    const brief *b = arg;
+    b->c->owner = b->options->owner;
+    return run(b->c);
+}
+
 static int run_with(command *c, server_config *options)
 {
     int result = 1;
+    store_error error = {0};
+    brief b = {.c = c, .options = options};
     log_configure(LOG_ERROR, false);
     options->threads = 1;
     if (c->db)
-        options->db = c->db;
-    c->db = options->db;
+        options->db = options->owner = c->db;
+    if (database_find_owner(options, &error) != STORE_OK) {
+        fprintf(stderr, "banditd token: %s\n", error.message);
+        return 1;
+    }
+    c->db = database_name(options);
+    c->owner = options->owner;
     if (make_call(c)) {
-        int fd = listener_connect_private(c->db);
+        int fd = listener_connect_private(c->owner);
         if (fd >= 0)
             close(fd);
-        result = fd >= 0 ? run(c) : serve_briefly(options, run, c);
+        result = fd >= 0 ? run(c) : serve_briefly(options, run_briefly, &b);
     }
     free(c->path);
     free(c->body);
@@ -313,10 +338,18 @@ int token_command(int argc, char **argv)
         return usage(stderr);
     if (!parse(&c, argc, argv))
         return 2;
-    char config_option[] = "--config";
-    char *arguments[] = {config_option, (char *)(uintptr_t)c.config};
-    int result = 2;
-    if (config_read(&options, c.config ? 2 : 0, arguments) == CONFIG_RUN)
+    char config_option[] = "--config", database_option[] = "--database";
+    char *arguments[4];
+    int n = 0, result = 2;
+    if (c.config) {
+        arguments[n++] = config_option;
+        arguments[n++] = (char *)(uintptr_t)c.config;
+    }
+    if (c.database) {
+        arguments[n++] = database_option;
+        arguments[n++] = (char *)(uintptr_t)c.database;
+    }
+    if (config_read(&options, n, arguments) == CONFIG_RUN)
         result = run_with(&c, &options);
     config_clear(&options);
     return result;

@@ -1,6 +1,7 @@
 /* banditd export and import: write one study to a file, and create a study from one. */
 #include "proto/study_file.h"
 #include "server/base/blas.h"
+#include "server/commands/database.h"
 #include "server/commands/internal.h"
 #include "server/data/study_export.h"
 #include "server/replay/rebuild.h"
@@ -69,7 +70,7 @@ int admin_export(int argc, char **argv, const admin_command *command)
         return admin_usage(command, "--format must be ndjson or csv, not '%s'", a.format);
     bool to_file = a.n_operands == 2 && strcmp(a.operands[1], "-") != 0;
     const char *name = to_file ? a.operands[1] : "standard output";
-    store_status status = store_open_snapshot(&snapshot, a.config.db, &error);
+    store_status status = database_snapshot(&snapshot, &a.config, &error);
     if (!status)
         status = export_open(&x, snapshot, a.operands[0], csv ? EXPORT_CSV : EXPORT_NDJSON, &error);
     if (!status && to_file && !(out = create_file(name, &error)))
@@ -213,7 +214,7 @@ int admin_import(int argc, char **argv, const admin_command *command)
         fprintf(stderr, "banditd import: %s: %s\n", a.operands[0], strerror(errno));
         return ADMIN_FAILED;
     }
-    store_status status = store_open_sqlite(&s, a.config.db, &error);
+    store_status status = database_open(&s, &a.config, 0, &error);
     if (!status)
         status = rebuild_new(&r, s, a.id, true);
     if (!status)

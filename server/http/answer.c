@@ -146,6 +146,8 @@ static bool answer_status(http_request *request, store_status status)
     case STORE_NO_MEMORY:
     case STORE_IO:
     case STORE_MOVED:
+    case STORE_UNREACHABLE:
+    case STORE_ELSEWHERE:
     case STORE_CLOSED:
         break;
     }

@@ -167,7 +167,7 @@ http_server *http_start(app *a, const http_service *service, const char *listen_
         started = listener_open(&server->everyone.listener, listen_address, *a->config->tls_cert != '\0', url,
                                 url_size) &&
                   (!*a->config->tls_cert || http_tls_load(a->config->tls_cert, a->config->tls_key));
-    if (started && listener_open_private(&server->owner.listener, a->config->db))
+    if (started && listener_open_private(&server->owner.listener, a->config->owner))
         started = front_start(&server->owner, 1);
     else if (!listen_address)
         started = false;

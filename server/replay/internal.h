@@ -23,6 +23,7 @@ typedef struct replaying {
     app app;
     study *study; /* the rebuilt study */
     /* of the original study */
+    const char *id;
     int64_t number, last_seq, candidates, dimension, reference_candidates;
     planned_at *batches;
     size_t n_batches, capacity, next;

@@ -264,7 +264,8 @@ static void compare_tables(replaying *r)
     store_status status = rebuild_wait(r->rebuild);
     int64_t other = rebuild_number(r->rebuild);
     if (!status)
-        status = store_compare(r->from, r->number, r->options->scratch, other, count_difference, r, r->err);
+        status =
+            store_compare(r->from, r->id, r->number, r->options->scratch, other, count_difference, r, r->err);
     if (status)
         replay_fail(r, status, "the comparison");
     if (rebuild_has_candidates(r->rebuild))
@@ -275,7 +276,7 @@ store_status replay_study(store *snapshot, const char *id, const replay_options 
                           store_error *err)
 {
     store_error own = {0};
-    replaying r = {.options = options, .result = out, .err = err ? err : &own, .from = snapshot};
+    replaying r = {.id = id, .options = options, .result = out, .err = err ? err : &own, .from = snapshot};
     *out = (replay_result){0};
     *r.err = (store_error){0};
     store_status status = store_read_study(snapshot, id, take_study, &r, r.err);

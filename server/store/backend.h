@@ -9,7 +9,9 @@
  *   checked_reads.c  reads, and checks of what they yield  (calls the backend)
  *   names.c          names, errors, the clock
  *   sql/             what SQL backends share               (map in sql/sql.h)
+ *   compare.c        compares studies of any two stores
  *   sqlite/          the SQLite backend                    (map in sqlite/sqlite.h)
+ *   postgres/        the PostgreSQL backend                (map in postgres/postgres.h)
  *   memory/          the backend in memory                 (map in memory/memory.h)
  *
  * The functions of `store_backend` up to `idle` run on the writer thread only. */

@@ -36,6 +36,8 @@
     X(STORE_NO_MEMORY, "out of memory")                                                                      \
     X(STORE_IO, "input or output error")                                                                     \
     X(STORE_MOVED, "the database's file was moved, replaced or removed under the server")                    \
+    X(STORE_UNREACHABLE, "the database cannot be reached")                                                   \
+    X(STORE_ELSEWHERE, "another server has taken the database over")                                         \
     X(STORE_CLOSED, "the store is closing")
 
 typedef enum store_status {
@@ -63,6 +65,25 @@ store_status store_open_sqlite(store **out, const char *path, store_error *err);
 store_status store_open_memory(store **out, store_error *err);
 
 const char *store_sqlite_version(void);
+
+/* Opens a PostgreSQL database, of the newest schema, for this process alone. libpq is loaded now. `uri`: a URI or
+ * settings as libpq reads them; what it has of a password is in no message. patience: seconds for which writes wait
+ * when the database cannot be reached, and opening as well. STORE_BUSY: another server uses it. STORE_READ_ONLY: it
+ * must be migrated first. STORE_FOREIGN: it cannot hold a store, and why. Writes fail with STORE_UNREACHABLE while the
+ * database is away for longer than the patience, and with STORE_ELSEWHERE for good once another server has opened it
+ * meanwhile. */
+store_status store_open_postgres(store **out, const char *uri, double patience, store_error *err);
+
+/* Server, database and user, to be shown. */
+const char *store_name_postgres(const store *s);
+
+typedef struct store_migration {
+    int64_t before, now; /* versions of the schema; before 0: there was none */
+    char name[160];      /* as store_name_postgres */
+} store_migration;
+
+/* Makes the schema, or migrates it, in one transaction. STORE_BUSY: a server uses the database. */
+store_status store_migrate_postgres(const char *uri, store_migration *out, store_error *err);
 
 /* Finishes the queued writes, whose `done` is called, checkpoints and closes. `s` may be NULL. */
 void store_close(store *s);
@@ -94,6 +115,7 @@ store_status store_read_version(const char *path, int64_t *version, store_error 
  * `problem` with one line of text per problem. STORE_OK: all checks ran. */
 typedef void store_check_row(void *arg, const char *problem);
 store_status store_check(const char *path, store_check_row *problem, void *arg, store_error *err);
+store_status store_check_postgres(const char *uri, store_check_row *problem, void *arg, store_error *err);
 
 /* The database as it is at the moment of opening, even if a server writes to it afterwards. A snapshot only
  * reads: it locks nothing and changes nothing on disk; writes fail with STORE_CLOSED. While it is open, the
@@ -101,13 +123,19 @@ store_status store_check(const char *path, store_check_row *problem, void *arg, 
  * migrated first. */
 store_status store_open_snapshot(store **out, const char *path, store_error *err);
 
+store_status store_open_snapshot_postgres(store **out, const char *uri, store_error *err);
+
 /* A new temporary database. It is never synced to disk. */
 store_status store_open_scratch(store **out, const char *path, store_error *err);
 
-/* Compares a study's rows in a snapshot with those of study `other` in another database. Calls `difference`
+/* Compares a study's rows in a snapshot with those of study `other` in another SQLite database. Calls `difference`
  * with a line of text for the first difference in each table. */
-store_status store_compare(store *snapshot, int64_t study, const char *path, int64_t other,
+store_status store_compare(store *snapshot, const char *id, int64_t study, const char *path, int64_t other,
                            store_check_row *difference, void *arg, store_error *err);
+
+/* The same for any two stores, by what can be read of the studies, which have the same id. Either may be staged. */
+store_status store_compare_rows(store *a, const char *id, int64_t study, store *b, int64_t other,
+                                store_check_row *difference, void *arg, store_error *err);
 
 /* ---- statistics ---------------------------------------------------------------------------------------- */
 

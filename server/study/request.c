@@ -91,6 +91,8 @@ static reply_kind kind_of(store_status status)
     case STORE_NO_MEMORY:
     case STORE_IO:
     case STORE_MOVED:
+    case STORE_UNREACHABLE:
+    case STORE_ELSEWHERE:
     case STORE_CLOSED:
         break;
     }

@@ -245,7 +245,7 @@ static void put_work(FILE *out, app *a)
 static double database_bytes(const app *a)
 {
     struct stat file;
-    return stat(a->config->db, &file) == 0 ? (double)file.st_size : 0;
+    return !*a->config->database && stat(a->config->db, &file) == 0 ? (double)file.st_size : 0;
 }
 
 static void put_store(FILE *out, app *a)

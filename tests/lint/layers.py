@@ -13,6 +13,7 @@ LIBRARIES = {
     "NLopt": (r"^nlopt\.h$", r"^nlopt_"),
     "jansson": (r"^jansson\.h$", r"^json_"),
     "SQLite": (r"^sqlite3\.h$", r"^sqlite3_"),
+    "libpq": (r"^libpq-fe\.h$", r"^PQ[a-z]"),
     "libmicrohttpd": (r"^microhttpd\.h$", r"^MHD_"),
     "GnuTLS": (r"^gnutls/", r"^gnutls_"),
     "zlib": (r"^zlib\.h$", r"^(deflate|inflate|compressBound)"),
@@ -99,6 +100,7 @@ TABLE = [
     Folder("server/store", "what is stored, behind `store.h`, and the writer thread", "proto/arrays proto/json_writer proto/json_memory", "jansson"),
     Folder("server/store/sql", "what backends that speak SQL share: statements, writes, reads", "server/store"),
     Folder("server/store/sqlite", "the SQLite backend", "server/base server/store server/store/sql", "SQLite"),
+    Folder("server/store/postgres", "the PostgreSQL backend", "proto/arrays server/base server/store server/store/sql", "libpq"),
     Folder("server/store/memory", "the backend in memory, for tests and checks", "proto/arrays server/store", "jansson"),
     Folder("server/app.h", "what the parts of a running server share", "server/base server/store"),
     Folder(

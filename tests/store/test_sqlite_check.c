@@ -227,7 +227,7 @@ static void differences_are_shown(void **state)
         assert_true(sqlite3_changes(c.db) > 0);
         connection_close(&c);
         assert_int_equal(store_open_snapshot(&s, copy, NULL), STORE_OK);
-        assert_int_equal(store_compare(s, study, path, study, keep_problem, found, NULL), STORE_OK);
+        assert_int_equal(store_compare(s, "x", study, path, study, keep_problem, found, NULL), STORE_OK);
         store_close(s);
         if (!strstr(found, cases[i].words))
             fail_msg("%s: '%s'", cases[i].change, found);

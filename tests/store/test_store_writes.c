@@ -151,10 +151,7 @@ static void done_comes_in_the_order_of_submission(void **state)
     assert_int_equal(line.next, N);
     for (int i = 0; i < LANES; i++)
         store_lane_close(lanes[i]);
-    if (f->sqlite)
-        assert_int_equal(store_open_sqlite(&f->s, f->directory.path, NULL), STORE_OK);
-    else
-        assert_int_equal(store_open_memory(&f->s, NULL), STORE_OK);
+    assert_int_equal(suite_open(f, NULL), STORE_OK);
 }
 
 static void an_upload_without_all_its_blocks_is_refused(void **state)

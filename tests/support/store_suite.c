@@ -1,21 +1,59 @@
 #include "tests/support/store_suite.h"
 
+#include "server/store/postgres/postgres.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+static const char *const names_of_backends[SUITE_BACKENDS] = {"SQLite", "memory", "PostgreSQL"};
+
+static store_status empty_postgres(const char *uri, store_error *err)
+{
+    pg_connection c = {0};
+    store_status status = pq_load(err);
+    if (!status)
+        status = pg_connect(&c, uri, err);
+    if (!status)
+        status = pg_execute_text(
+            &c, "SET client_min_messages = warning; DROP SCHEMA IF EXISTS banditd CASCADE", err);
+    pg_disconnect(&c);
+    return status;
+}
+
+store_status suite_open(suite_state *f, store_error *err)
+{
+    switch (f->backend) {
+    case SUITE_SQLITE:
+        return store_open_sqlite(&f->s, f->directory.path, err);
+    case SUITE_POSTGRES:
+        return store_open_postgres(&f->s, getenv("BANDITD_TEST_DATABASE"), 20, err);
+    case SUITE_MEMORY:
+    case SUITE_BACKENDS:
+        break;
+    }
+    return store_open_memory(&f->s, err);
+}
 
 static int set_up(void **state)
 {
     suite_state *f = *state;
     store_error err = {0};
-    if (f->sqlite)
+    store_migration migration;
+    store_status status = STORE_OK;
+    if (f->backend == SUITE_SQLITE)
         store_fixture_directory(&f->directory);
-    store_status status =
-        f->sqlite ? store_open_sqlite(&f->s, f->directory.path, &err) : store_open_memory(&f->s, &err);
+    if (f->backend == SUITE_POSTGRES)
+        status = empty_postgres(getenv("BANDITD_TEST_DATABASE"), &err);
+    if (f->backend == SUITE_POSTGRES && !status)
+        status = store_migrate_postgres(getenv("BANDITD_TEST_DATABASE"), &migration, &err);
+    if (!status)
+        status = suite_open(f, &err);
     if (status)
         print_error("%s\n", err.message);
     return status != STORE_OK;
@@ -25,7 +63,7 @@ static int tear_down(void **state)
 {
     suite_state *f = *state;
     store_close(f->s);
-    if (f->sqlite)
+    if (f->backend == SUITE_SQLITE)
         store_fixture_remove(&f->directory);
     return 0;
 }
@@ -111,20 +149,22 @@ store_study suite_study_of(store *s, const char *id)
 
 int suite_run(const char *name, const suite_test *tests, size_t n)
 {
-    enum { MOST = 32, BACKENDS = 2 };
-    static suite_state backends[BACKENDS] = {{.sqlite = true}, {.sqlite = false}};
-    static struct CMUnitTest list[MOST * BACKENDS];
-    static char names[MOST * BACKENDS][96];
+    enum { MOST = 32 };
+    static suite_state backends[SUITE_BACKENDS] = {
+        {.backend = SUITE_SQLITE}, {.backend = SUITE_MEMORY}, {.backend = SUITE_POSTGRES}};
+    static struct CMUnitTest list[MOST * SUITE_BACKENDS];
+    static char names[MOST * SUITE_BACKENDS][96];
+    size_t n_backends = getenv("BANDITD_TEST_DATABASE") ? SUITE_BACKENDS : SUITE_POSTGRES;
     assert_true(n <= MOST);
-    for (size_t k = 0; k < n * BACKENDS; k++) {
+    for (size_t k = 0; k < n * n_backends; k++) {
         suite_state *backend = &backends[k / n];
         snprintf(names[k], sizeof names[k], "%s (%s)", tests[k % n].name,
-                 backend->sqlite ? "SQLite" : "memory");
+                 names_of_backends[backend->backend]);
         list[k] = (struct CMUnitTest){.name = names[k],
                                       .test_func = tests[k % n].test,
                                       .setup_func = set_up,
                                       .teardown_func = tear_down,
                                       .initial_state = backend};
     }
-    return _cmocka_run_group_tests(name, list, n * BACKENDS, NULL, NULL);
+    return _cmocka_run_group_tests(name, list, n * n_backends, NULL, NULL);
 }

@@ -5,8 +5,10 @@
 #include "tests/support/store_fixture.h"
 
 /* What a test is given as its state. */
+typedef enum suite_backend { SUITE_SQLITE, SUITE_MEMORY, SUITE_POSTGRES, SUITE_BACKENDS } suite_backend;
+
 typedef struct suite_state {
-    bool sqlite;
+    suite_backend backend;
     store_directory directory;
     store *s;
 } suite_state;
@@ -21,8 +23,12 @@ typedef struct suite_test {
 #test, test                                                                                          \
     }
 
-/* Runs each test (at most 32) on each backend, with a new store; for main to return. */
+/* Runs each test (at most 32) on each backend, with a new store; for main to return. PostgreSQL is one of
+ * them where BANDITD_TEST_DATABASE names a database that may be emptied. */
 int suite_run(const char *name, const suite_test *tests, size_t n);
+
+/* Opens the test's store again. */
+store_status suite_open(suite_state *f, store_error *err);
 
 /* Makes a study, open since time 1000; its lane. study may be NULL. */
 store_lane *suite_create(store *s, const char *id, int64_t *study);

@@ -1,0 +1,21 @@
+/* Which database a command works on: an SQLite file (--db), or a PostgreSQL database (--database). */
+#ifndef SERVER_COMMANDS_DATABASE_H
+#define SERVER_COMMANDS_DATABASE_H
+
+#include "server/base/config.h"
+#include "server/store/store.h"
+
+/* Opens it for this process alone, to read and write. patience: seconds, for PostgreSQL. Afterwards config->owner and
+ * database_name are those of the database. */
+store_status database_open(store **out, server_config *config, double patience, store_error *err);
+
+/* As it is at one moment, beside a server. */
+store_status database_snapshot(store **out, const server_config *config, store_error *err);
+
+/* As the database is shown: without a password. Before it was opened, a PostgreSQL database has a general name. */
+const char *database_name(const server_config *config);
+
+/* Finds config->owner, without opening the database for writing. */
+store_status database_find_owner(server_config *config, store_error *err);
+
+#endif

@@ -1,0 +1,258 @@
+/* Inside the PostgreSQL backend, whose store is one server's: an advisory lock, held by the session that writes,
+ * keeps others out.
+ *
+ *   statements.h       the statements that are not SQLite's
+ *   library.c          loads libpq
+ *   session.c          connections: opening, settings, what an error means
+ *   parameters.c       parameters in PostgreSQL's binary form
+ *   driver.c           statements with rows (sql_driver), and running one or many
+ *   journal.c          the writer's transaction: statements that are sent together
+ *   recover.c          the lock, lost connections, commits whose answer was lost
+ *   known.c            what the writer knows of studies and trials without asking
+ *   write.c            writes that are not as in sql/write.c
+ *   readers.c          the pool of readers
+ *   read_candidates.c  reads of candidates
+ *   chores.c           removal of deleted data in slices
+ *   migrate.c          schema versions
+ *   check.c            checks, snapshots
+ *   open.c             opening, closing */
+#ifndef SERVER_STORE_POSTGRES_POSTGRES_H
+#define SERVER_STORE_POSTGRES_POSTGRES_H
+
+#include "server/store/postgres/library.h"
+#include "server/store/postgres/statements.h"
+#include "server/store/sql/sql.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored blobs are little-endian");
+
+typedef struct pg_store pg_store;
+
+/* A statement's parameters, encoded one after the other. */
+typedef struct pg_bytes {
+    unsigned char *bytes;
+    size_t n, capacity;
+} pg_bytes;
+
+enum { pg_most_parameters = 32 };
+
+typedef struct pg_parameters {
+    int n;
+    const char *values[pg_most_parameters];
+    int lengths[pg_most_parameters], formats[pg_most_parameters];
+    Oid types[pg_most_parameters];
+} pg_parameters;
+
+/* A connection with its prepared statements. Used by one thread at a time. */
+typedef struct pg_connection {
+    sql_connection base;
+    struct pg_connection *next; /* in the pool of readers */
+    pg_store *store;            /* of the writer; NULL: this is a reader */
+    PGconn *conn;               /* NULL: none */
+    bool prepared[PG_COUNT];
+    bool unconfirmed; /* a commit was not waited for until the standbys had it */
+    pg_bytes bytes;   /* parameters of the statement under way */
+    /* The statement under way. */
+    PGresult *result;
+    int row;
+    store_error error; /* status STORE_OK: none */
+} pg_connection;
+
+/* One statement of the writer's transaction. */
+typedef struct pg_entry {
+    int id; /* sql_id or pg_id */
+    const char *types;
+    size_t at;              /* of its parameters in the bytes */
+    store_status unchanged; /* the status if it changes no row; STORE_OK: it need not */
+    char *message;          /* for that, owned */
+} pg_entry;
+
+struct pg_store {
+    sql_store sql;
+    char *uri;       /* as the user gave it: may hold a password, never shown */
+    char name[160];  /* to be shown */
+    double patience; /* s for which a lost database is waited for */
+    bool snapshot;   /* `writer` is a reader, and one transaction serves all reads */
+    pg_connection writer;
+
+    /* The writer's transaction. */
+    bool open;
+    pg_entry *entries;
+    size_t n_entries, capacity, n_sent;
+    size_t mark, mark_bytes;
+    pg_bytes bytes;
+    int64_t generation, number; /* of this server; of the last commit that is known to have happened */
+    bool maybe_next;            /* one more may have happened: its answer was not received */
+    int64_t studies;            /* the last number that a study has */
+    int64_t studies_before;     /* the same when the transaction began */
+    char session[64];           /* the last one that had the lock: its process and start */
+    atomic_bool taken;          /* another server has had the lock since: nothing is written any more */
+    _Atomic double away_since;  /* of store_clock; 0: the database can be reached */
+    _Atomic uint64_t reconnects, ambiguous_happened, ambiguous_lost;
+
+    struct pg_known *known;
+
+    pthread_mutex_t pool_mutex;
+    pg_connection *idle_readers;
+    int n_idle_readers;
+};
+
+static inline pg_store *pg_of(store *s)
+{
+    return (pg_store *)s;
+}
+
+extern const store_backend pg_backend; /* in open.c */
+extern const sql_driver pg_driver;     /* in driver.c */
+
+/* ---- session.c ----------------------------------------------------------------------------------------- */
+
+/* Is the text a URI or a list of settings that libpq understands? The message shows nothing of it. */
+store_status pg_check_uri(const char *uri, store_error *err);
+
+/* Opens a connection. STORE_UNREACHABLE: not now; nothing that waiting would not help has any other status. Closed
+ * by the caller, also after a failure. */
+store_status pg_connect(pg_connection *c, const char *uri, store_error *err);
+
+/* From here on the connection takes statements without waiting for their results (libpq's pipeline mode), and no plain
+ * texts. */
+store_status pg_enter_pipeline(pg_connection *c, store_error *err);
+void pg_disconnect(pg_connection *c);
+
+/* The server, database and user of the connection, without the password. */
+void pg_describe(const pg_connection *c, char *out, size_t size);
+
+/* What a failed result means. STORE_UNREACHABLE: the connection is lost, or no longer of use. */
+store_status pg_fail(pg_connection *c, const PGresult *result, store_error *err, const char *what);
+store_status pg_fail_lost(pg_connection *c, store_error *err, const char *what);
+
+/* Runs a text outside the tables of statements, and waits. */
+store_status pg_execute_text(pg_connection *c, const char *sql, store_error *err);
+/* The first column of the first row as text, cut to `size`; "" without a row. */
+store_status pg_read_text(pg_connection *c, const char *sql, char *out, size_t size, store_error *err);
+store_status pg_read_integer(pg_connection *c, const char *sql, int64_t *out, store_error *err);
+
+/* ---- parameters.c -------------------------------------------------------------------------------------- */
+
+/* Appends the arguments (sql_start, and I: const int64_t *, size_t; D: const double *, size_t, NaN is NULL: arrays)
+ * to *out. False: out of memory. */
+bool pg_encode(pg_bytes *out, const char *types, va_list args);
+
+/* The parameters that were encoded at `at`. They point into *bytes. */
+void pg_decode(pg_parameters *out, const pg_bytes *bytes, size_t at, const char *types);
+
+/* ---- driver.c ------------------------------------------------------------------------------------------ */
+
+/* The text of a statement, in PostgreSQL's form. */
+void pg_statement_text(int id, char *out, size_t size);
+enum { pg_longest_statement = 1024 };
+
+/* Sends the statement's preparation, once per connection, and the statement. False: the connection is lost. */
+bool pg_send_preparation(pg_connection *c, int id, const pg_parameters *parameters);
+bool pg_send(pg_connection *c, int id, const pg_parameters *parameters);
+
+/* The next result; NULL: the statement has no other, or the connection is lost. The writer waits for at most the
+ * store's patience. */
+PGresult *pg_result(pg_connection *c);
+
+/* ---- journal.c: on the writer thread ------------------------------------------------------------------- */
+
+store_status pg_begin(store *s, store_error *err);
+store_status pg_commit(store *s, store_error *err);
+void pg_rollback(store *s);
+bool pg_in_transaction(store *s);
+store_status pg_mark(store *s, store_error *err);
+store_status pg_release(store *s, store_error *err);
+store_status pg_undo(store *s, store_error *err);
+
+/* Adds a statement to the transaction. */
+store_status pg_enter(pg_store *s, store_error *err, int id, const char *types, ...);
+store_status pg_enter_list(pg_store *s, store_error *err, int id, const char *types, va_list args);
+store_status pg_must_change(pg_store *s, store_error *err, store_status status, const char *message);
+
+/* Sends what was entered, and then the statement with these parameters, whose result is kept in the writer; id < 0:
+ * none. Where the connection is lost, begins again with another. */
+store_status pg_ask(pg_store *s, int id, const char *types, const pg_bytes *bytes, store_error *err);
+
+/* ---- recover.c: on the writer thread ------------------------------------------------------------------- */
+
+/* Takes the lock, until the session ends. STORE_BUSY: another server has it. */
+store_status pg_lock(pg_store *s, store_error *err);
+
+/* The same, as a new generation, which may write. */
+store_status pg_take_over(pg_store *s, store_error *err);
+
+/* After the connection was lost: connects and takes the lock again, for at most the patience. *happened: the commit that
+ * was under way has happened. STORE_ELSEWHERE: another server has had the lock meanwhile. */
+store_status pg_recover(pg_store *s, bool *happened, store_error *err);
+
+/* ---- known.c: on the writer thread --------------------------------------------------------------------- */
+
+/* Only this server writes, so what it has read or written stays true. */
+struct pg_known *pg_known_new(void);
+void pg_known_free(struct pg_known *known);
+void pg_known_forget(struct pg_known *known);
+bool pg_known_study(struct pg_known *known, int64_t study, study_record *out);
+bool pg_known_trial(struct pg_known *known, int64_t study, int64_t trial, trial_record *out);
+void pg_know_study(struct pg_known *known, const study_record *record);
+void pg_know_trial(struct pg_known *known, int64_t study, int64_t trial, const trial_record *record);
+
+/* ---- write.c ------------------------------------------------------------------------------------------- */
+
+store_status pg_study_insert(store *s, const store_event *event, int64_t epoch, study_record *record,
+                             store_error *err);
+store_status pg_study_load(store *s, int64_t study, study_record *record, store_error *err);
+store_status pg_study_save(store *s, const study_record *record, store_error *err);
+store_status pg_study_delete(store *s, int64_t study, store_error *err);
+store_status pg_sums_put(store *s, int64_t study, const store_arm_sum *sums, size_t n, store_error *err);
+store_status pg_trials_insert(store *s, int64_t study, int64_t first, int64_t batch, const store_pick *picks,
+                              size_t n, store_error *err);
+store_status pg_trial_load(store *s, int64_t study, int64_t trial, trial_record *record, store_error *err);
+store_status pg_trial_issue(store *s, int64_t study, int64_t seq, const store_event *event, store_error *err);
+store_status pg_trial_requeue(store *s, int64_t study, int32_t attempt, const store_event *event,
+                              store_error *err);
+store_status pg_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt, const store_event *event,
+                           store_error *err);
+store_status pg_trial_amend(store *s, int64_t study, int64_t seq, const store_event *event, store_error *err);
+store_status pg_touch(store *s, store_error *err);
+
+/* ---- readers.c ----------------------------------------------------------------------------------------- */
+
+sql_connection *pg_begin_read(store *s, store_status *status, store_error *err);
+store_status pg_end_read(store *s, sql_connection *c, store_status status);
+void pg_close_readers(pg_store *s);
+
+/* ---- read_candidates.c --------------------------------------------------------------------------------- */
+
+store_status pg_read_candidates(store *s, int64_t study, int64_t first, size_t n, size_t dimension,
+                                double *rows, store_error *err);
+store_status pg_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
+                                   size_t dimension, double *rows, store_error *err);
+
+/* ---- chores.c ------------------------------------------------------------------------------------------ */
+
+void pg_after_commit(store *s);
+store_chore pg_chore(store *s);
+void pg_idle(store *s);
+
+/* ---- migrate.c ----------------------------------------------------------------------------------------- */
+
+/* The version of the database's schema; 0: it has none. STORE_NEWER. */
+store_status pg_identify(pg_connection *c, const char *name, int64_t *version, store_error *err);
+int64_t pg_newest_version(void);
+
+/* ---- open.c -------------------------------------------------------------------------------------------- */
+
+/* Refuses what cannot hold the store: an old server, another encoding, a standby … */
+store_status pg_refuse_unfit(pg_connection *c, bool writes, store_error *err);
+
+/* A store without its thread. NULL: out of memory. */
+pg_store *pg_new(const char *uri);
+void pg_free(pg_store *s); /* also after a failure while opening */
+
+/* Connects, and refuses what cannot hold a store. */
+store_status pg_connect_fit(pg_store *s, bool writes, store_error *err);
+
+/* The same, and refuses a database of another schema. */
+store_status pg_open_current(pg_store *s, bool writes, store_error *err);
+
+#endif

@@ -1,0 +1,210 @@
+/* Who may write, and what happened to a commit whose answer was lost.
+ *
+ * The session that writes holds an advisory lock. PostgreSQL releases it only when the session has ended and nothing
+ * of it is still under way. So who has the lock sees every commit of its predecessor or will never see it, and nobody
+ * else writes. Each start of a server is a new generation, and each commit has the next number (table writer): after a
+ * lost connection the same server finds its own generation and the number before the commit, or the one of the
+ * commit. */
+#include "server/base/log.h"
+#include "server/store/postgres/postgres.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define LOCK "1650552420, 1" /* "band" */
+
+static const double former_ends_within = 3.0; /* s, for the session of a server that has just ended */
+static const double terminates_after = 1.0;   /* s, for which the former session may keep the lock */
+static const double longest_pause = 1.0;      /* s, between attempts */
+
+static void pause_for(double seconds)
+{
+    struct timespec t = {.tv_sec = (time_t)seconds,
+                         .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    nanosleep(&t, NULL);
+}
+
+static store_status try_lock(pg_connection *c, bool *locked, store_error *err)
+{
+    char answer[8];
+    store_status status =
+        pg_read_text(c, "SELECT pg_try_advisory_lock(" LOCK ")", answer, sizeof answer, err);
+    *locked = *answer == 't';
+    return status;
+}
+
+static store_status note_session(pg_store *s, store_error *err)
+{
+    return pg_read_text(
+        &s->writer, "SELECT pid || ' ' || backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()",
+        s->session, sizeof s->session, err);
+}
+
+store_status pg_lock(pg_store *s, store_error *err)
+{
+    bool locked = false;
+    double deadline = store_clock() + former_ends_within;
+    store_status status = try_lock(&s->writer, &locked, err);
+    while (!status && !locked && store_clock() < deadline) {
+        pause_for(0.02);
+        status = try_lock(&s->writer, &locked, err);
+    }
+    if (!status && !locked)
+        status = store_fail(err, STORE_BUSY, "%s is in use by another banditd", s->name);
+    return status ? status : note_session(s, err);
+}
+
+store_status pg_take_over(pg_store *s, store_error *err)
+{
+    char row[96];
+    long long generation, number, studies, contents;
+    store_status status = pg_lock(s, err);
+    if (!status)
+        status = pg_read_text(&s->writer,
+                              "UPDATE writer SET generation = generation + 1 RETURNING "
+                              "generation || ' ' || number || ' ' || studies || ' ' || contents",
+                              row, sizeof row, err);
+    if (status)
+        return status;
+    if (sscanf(row, "%lld %lld %lld %lld", &generation, &number, &studies, &contents) != 4)
+        return store_fail(err, STORE_CORRUPT, "%s: the table banditd.writer has no row", s->name);
+    s->generation = generation;
+    s->number = number;
+    s->studies = studies;
+    s->sql.base.next_content = contents + 1;
+    return pg_enter_pipeline(&s->writer, err);
+}
+
+/* ---- a lost connection ---------------------------------------------------------------------------------- */
+
+/* The former session may still be there: its end has not been noticed, or it has not received all of what was being
+ * sent. */
+static void end_former_session(pg_store *s)
+{
+    const char *values[] = {s->session};
+    PGresult *result = pq.PQexecParams(
+        s->writer.conn,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid || ' ' || backend_start = $1::text",
+        1, NULL, values, NULL, NULL, 0);
+    pq.PQclear(result);
+}
+
+static store_status lock_again(pg_store *s, double deadline, store_error *err)
+{
+    bool locked = false, ended = false;
+    double begun = store_clock();
+    store_status status = try_lock(&s->writer, &locked, err);
+    while (!status && !locked) {
+        double now = store_clock();
+        if (now >= deadline)
+            return store_fail(err, STORE_UNREACHABLE, "another session keeps the database's lock");
+        if (!ended && now - begun >= terminates_after) {
+            end_former_session(s);
+            ended = true;
+        }
+        pause_for(0.02);
+        status = try_lock(&s->writer, &locked, err);
+    }
+    return status;
+}
+
+/* One attempt, up to the number of the last commit. The update is there so that, on a database with synchronous
+ * standbys, they have all that was committed before. */
+static store_status attempt(pg_store *s, double deadline, int64_t *generation, int64_t *number,
+                            store_error *err)
+{
+    char row[64];
+    long long found[2] = {0};
+    store_status status = pg_connect(&s->writer, s->uri, err);
+    if (!status)
+        status = pg_read_text(&s->writer, "SELECT pg_is_in_recovery()", row, sizeof row, err);
+    if (!status && *row == 't')
+        status = store_fail(err, STORE_UNREACHABLE, "%s is a standby", s->name);
+    if (!status)
+        status = lock_again(s, deadline, err);
+    if (!status)
+        status = pg_read_text(
+            &s->writer, "UPDATE writer SET generation = generation RETURNING generation || ' ' || number",
+            row, sizeof row, err);
+    if (!status && s->writer.unconfirmed)
+        status = store_fail(err, STORE_UNREACHABLE, "the standbys do not have the commit");
+    if (!status && sscanf(row, "%lld %lld", &found[0], &found[1]) != 2)
+        status = store_fail(err, STORE_CORRUPT, "%s: the table banditd.writer has no row", s->name);
+    if (!status)
+        status = note_session(s, err);
+    if (!status)
+        status = pg_enter_pipeline(&s->writer, err);
+    *generation = found[0];
+    *number = found[1];
+    return status;
+}
+
+static void note_away(pg_store *s, double now, const store_error *why)
+{
+    double none = 0;
+    if (atomic_compare_exchange_strong(&s->away_since, &none, now))
+        log_event(LOG_WARN, "database_lost", "db", s->name, "reason", why->message, NULL);
+}
+
+static void note_back(pg_store *s, double now)
+{
+    double since = atomic_exchange(&s->away_since, 0);
+    atomic_fetch_add(&s->reconnects, 1);
+    log_event(LOG_INFO, "database_back", "db", s->name, "seconds",
+              log_format("%.1f", since > 0 ? now - since : 0.0), NULL);
+}
+
+/* Has this server lost the database to another one, or has the database lost commits? */
+static store_status compare(pg_store *s, int64_t generation, int64_t number, bool *happened, store_error *err)
+{
+    *happened = s->maybe_next && number == s->number + 1;
+    if (generation != s->generation) {
+        atomic_store(&s->taken, true);
+        pg_disconnect(&s->writer);
+        log_event(LOG_ERROR, "database_taken", "db", s->name, NULL);
+        return store_fail(err, STORE_ELSEWHERE,
+                          "another server has taken this database over: restart this one");
+    }
+    if (number != s->number && !*happened) {
+        log_event(LOG_ERROR, "history_lost", "db", s->name, "commits",
+                  log_format("%lld", (long long)(s->number - number)), NULL);
+        s->number = number;
+        s->maybe_next = false;
+        return store_fail(err, STORE_SUPERSEDED,
+                          "the database is not the one that was written to: commits are missing");
+    }
+    if (s->maybe_next) {
+        atomic_fetch_add(*happened ? &s->ambiguous_happened : &s->ambiguous_lost, 1);
+        log_event(LOG_INFO, "commit_unknown", "outcome",
+                  *happened ? "it has happened" : "it has not happened", NULL);
+    }
+    return STORE_OK;
+}
+
+store_status pg_recover(pg_store *s, bool *happened, store_error *err)
+{
+    store_error own = {0};
+    int64_t generation, number;
+    double pause = 0.02, now = store_clock();
+    *happened = false;
+    pg_fail_lost(&s->writer, &own, "writing");
+    if (s->writer.conn)
+        note_away(s, now, &own);
+    double since = atomic_load(&s->away_since);
+    double deadline = (since > 0 ? since : now) + s->patience;
+    for (;;) {
+        store_status status = attempt(s, deadline, &generation, &number, &own);
+        now = store_clock();
+        if (!status) {
+            note_back(s, now);
+            return compare(s, generation, number, happened, err);
+        }
+        pg_disconnect(&s->writer);
+        note_away(s, now, &own);
+        if (status != STORE_UNREACHABLE || now >= deadline)
+            return store_fail(err, STORE_UNREACHABLE, "%s", own.message);
+        pause_for(pause);
+        pause = pause * 2 < longest_pause ? pause * 2 : longest_pause;
+    }
+}

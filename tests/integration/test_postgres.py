@@ -1,0 +1,247 @@
+"""One server on a PostgreSQL database: the same answers as on SQLite, and nothing acknowledged is lost when the
+database, its sessions or the server end. BANDITD_KILLS sets how often."""
+
+import atexit
+import concurrent.futures
+import os
+import random
+import threading
+import time
+
+from postgres import Postgres
+from server import Server, run_to_end
+from support import cases, definition, eventually, measure
+from test_crash import LOST, alone
+
+KILLS = int(os.environ.get("BANDITD_KILLS", "3"))
+
+shared = []
+
+
+def postgres():
+    if not shared:
+        shared.append(Postgres().__enter__())
+        atexit.register(shared[0].__exit__)
+    return shared[0]
+
+
+def migrated():
+    uri = postgres().database()
+    status, out, err = run_to_end("migrate", "--database", uri)
+    assert (status, err) == (0, ""), (out, err)
+    return uri
+
+
+def served(uri, *options):
+    return Server("--database", uri, *options)
+
+
+def test_the_same_choices_as_on_sqlite():
+    uri = migrated()
+    chosen = {}
+    with served(uri) as server:
+        server.client().create(definition(id="study", seed=5))
+        for step in range(8):
+            client = server.client()
+            for trial in client.ask("study", 2, worker="w")["trials"]:
+                chosen[trial["id"]] = trial["candidate"]
+                client.tell("study", [measure(trial)])
+            if step == 4:
+                server.stop()
+                server.start()
+    undisturbed = alone(max(chosen), seed=5)
+    assert all(undisturbed[trial] == candidate for trial, candidate in chosen.items()), (chosen, undisturbed)
+    status, out, err = run_to_end("check", "--database", uri)
+    assert status == 0, (out, err)
+
+
+def work(client, name, told, lock, until):
+    """Asks and tells until then. Every answer must be good."""
+    n = 0
+    while time.monotonic() < until[0]:
+        for trial in client.ask("study", 1, worker=name, wait_seconds=1)["trials"]:
+            result = measure(trial)
+            client.tell("study", [result])
+            n += 1
+            with lock:
+                told[result["trial"]] = result["value"]
+    return n
+
+
+def under_load(server, disturb, times, pause):
+    """Disturbs the database several times while four workers work. -> trial -> value of what was acknowledged"""
+    told, lock, until = {}, threading.Lock(), [time.monotonic() + 600]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(work, server.client(), f"w{i}", told, lock, until) for i in range(4)]
+        try:
+            for _ in range(times):
+                before = len(told)
+                eventually(lambda before=before: len(told) > before or any(job.done() for job in jobs), "results")
+                time.sleep(pause())
+                disturb()
+            before = len(told)
+            eventually(lambda: len(told) > before or any(job.done() for job in jobs), "results afterwards")
+        finally:
+            until[0] = 0
+        for job in jobs:
+            assert job.result() > 0
+    return told
+
+
+def expect_told(server, told):
+    trials = {trial["id"]: trial for trial in server.client().items("/v1/studies/study/trials")}
+    for number, value in told.items():
+        assert trials[number].get("value") == value, (trials[number], value)
+    study = server.client().study("study")
+    assert study["observations"] == study["trials_completed"] >= len(told), study
+
+
+def restart():
+    postgres().stop()
+    postgres().start()
+
+
+@cases({"its session is ended": lambda: postgres().end_writer(), "the database crashes and starts": restart})
+def test_a_pause_and_no_error_when(case):
+    rng = random.Random(7)
+    uri = migrated()
+    with served(uri) as server:
+        server.client().create(definition(id="study", seed=6, algorithm={"ratio_bound": 4}))
+        told = under_load(server, case, KILLS, lambda: rng.uniform(0, 0.1))
+        expect_told(server, told)
+        server.stop()
+        server.start()
+        expect_told(server, told)
+    assert run_to_end("check", "--database", uri)[0] == 0
+
+
+def test_killed_at_any_instant_nothing_acknowledged_is_lost():
+    rng = random.Random(8)
+    uri = migrated()
+    chosen, acknowledged, kills = {}, {}, 0
+    with served(uri) as server:
+        server.client().create(definition(id="study", seed=5))
+        while kills < KILLS:
+            client = server.client()
+            for trial in client.items("/v1/studies/study/trials"):
+                if trial["id"] in acknowledged:
+                    assert trial.get("value") == acknowledged.pop(trial["id"]), trial
+            assert not acknowledged, f"acknowledged and lost: {acknowledged}"
+            killer = threading.Timer(rng.uniform(0.005, 0.25), server.process.kill)
+            killer.start()
+            try:
+                while True:
+                    for trial in client.ask("study", 2, worker="w")["trials"]:
+                        assert chosen.setdefault(trial["id"], trial["candidate"]) == trial["candidate"], trial
+                        result = measure(trial)
+                        client.tell("study", [result])
+                        acknowledged[result["trial"]] = result["value"]
+            except LOST:
+                kills += 1
+            killer.join()
+            server.kill_noticed()
+            server.start()
+    undisturbed = alone(max(chosen), seed=5)
+    assert all(undisturbed[trial] == candidate for trial, candidate in chosen.items()), (chosen, undisturbed)
+    assert run_to_end("check", "--database", uri)[0] == 0
+
+
+def test_away_for_longer_than_the_patience():
+    uri = migrated()
+    with served(uri, "--database-patience", "1") as server:
+        client = server.client()
+        client.create(definition(id="study", seed=6))
+        trial = client.ask("study", 1, worker="w")["trials"][0]
+        postgres().stop()
+        try:
+            answer = client.request("POST", "/v1/studies/study/tell", {"results": [measure(trial)]})
+            assert answer.status == 503 and int(answer.headers["Retry-After"]) > 0, answer
+            assert client.request("GET", "/readyz").status == 503
+            assert client.request("GET", "/healthz").status == 200
+            assert client.request("GET", "/v1/studies").status == 503
+        finally:
+            postgres().start()
+        eventually(lambda: client.request("GET", "/readyz").status == 200, "readiness")
+        client.tell("study", [measure(trial)])
+        assert client.study("study")["observations"] == 1
+        log = server.stop()
+        assert "database_lost" in log and "database_back" in log, log
+
+
+def test_a_second_server_is_refused():
+    uri = migrated()
+    with served(uri):
+        status, _, err = run_to_end("serve", "--listen", "127.0.0.1:0", "--database", uri)
+        assert status == 1 and "is in use by another banditd" in err, err
+        status, _, err = run_to_end("migrate", "--database", uri)
+        assert status == 1 and "is in use by another banditd" in err, err
+
+
+def test_a_server_that_was_replaced_writes_no_more():
+    uri = migrated()
+    with served(uri) as server:
+        client = server.client()
+        client.create(definition(id="study"))
+        name = uri.rsplit("/", 1)[1]
+        postgres().sql("UPDATE banditd.writer SET generation = generation + 1", name)
+        assert client.request("POST", "/v1/studies/study/ask", {"count": 1}).status == 503
+        postgres().end_writer()
+        assert client.request("POST", "/v1/studies/study/ask", {"count": 1}).status == 503
+        assert client.request("GET", "/readyz").status == 503
+        assert client.request("GET", "/v1/studies/study").status == 200
+
+
+def test_tokens_exports_and_imports(tmp=None):
+    uri, other = migrated(), migrated()
+    status, token, err = run_to_end("token", "create", "--role", "admin", "--database", uri)
+    assert (status, err) == (0, ""), err
+    with served(uri, "--auth", "token") as server:
+        server.token = token.strip()
+        client = server.client()
+        client.create(definition(id="study", seed=3))
+        for trial in client.ask("study", 2, worker="w")["trials"]:
+            client.tell("study", [measure(trial)])
+        status, listed, err = run_to_end("token", "list", "--database", uri)
+        assert status == 0 and listed.count("admin") == 1, (listed, err)
+        file = server.db.with_name("study.ndjson")
+        assert run_to_end("export", "study", str(file), "--database", uri)[0] == 0
+        status, out, err = run_to_end("import", str(file), "--database", other)
+        assert status == 0, (out, err)
+        assert run_to_end("check", "--database", other)[0] == 0
+        status, _, err = run_to_end("backup", "x", "--database", uri)
+        assert status == 1 and "pg_dump" in err, err
+
+
+def test_passwords_are_shown_nowhere():
+    secret = "quite-secret"
+    environment = {"BANDITD_DATABASE": f"postgresql://tests:{secret}@127.0.0.1:{postgres().port}/nowhere"}
+    status, out, err = run_to_end("check", environment=environment)
+    assert status == 1 and secret not in out + err, err
+    environment["BANDITD_DATABASE"] = f"postgresql://tests:{secret}@127.0.0.1:port/nowhere?x={secret}"
+    status, out, err = run_to_end("check", environment=environment)
+    assert status == 1 and "is not a URI" in err and secret not in out + err, err
+    status, out, err = run_to_end("serve", "--database", f"postgresql://tests:{secret}@127.0.0.1/x")
+    assert status == 2 and "BANDITD_DATABASE" in err and secret not in out + err, err
+
+
+def test_what_cannot_hold_studies_is_refused():
+    def refused(uri, sentence, command="serve"):
+        status, out, err = run_to_end(command, *(["--listen", "127.0.0.1:0"] if command == "serve" else []), "--database", uri)
+        assert status == 1 and sentence in err, (out, err)
+
+    refused(postgres().database(), "run `banditd migrate` first")
+    latin = postgres().database("--encoding", "SQL_ASCII", "--template", "template0", "--locale", "C")
+    refused(latin, "banditd needs UTF8", "migrate")
+    uri = migrated()
+    postgres().sql(f"INSERT INTO banditd.migrations VALUES (9999, '', '', 0)", uri.rsplit("/", 1)[1])
+    refused(uri, "use a newer banditd")
+    uri = migrated()
+    postgres().sql("ALTER SYSTEM SET fsync = off")
+    postgres().sql("SELECT pg_reload_conf()")
+    try:
+        eventually(lambda: postgres().sql("SHOW fsync") == ["off"])
+        refused(uri, "fsync is off")
+    finally:
+        postgres().sql("ALTER SYSTEM RESET fsync")
+        postgres().sql("SELECT pg_reload_conf()")
+        eventually(lambda: postgres().sql("SHOW fsync") == ["on"])
