@@ -45,6 +45,7 @@ struct wire_observations_reader {
     size_t *columns;     /* column, or COLUMN_PARAMETER + the parameter's index */
     size_t n_columns, capacity;
     bool header_done, has_state;
+    bool takes_broken;
     bool by_number;             /* there is a column "candidate", which comes before keys and features */
     bool by_key;                /* there is a column "key" and none for numbers; it comes before features */
     char key[WIRE_MAX_KEY + 1]; /* of the row */

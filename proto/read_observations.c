@@ -70,13 +70,16 @@ static void fill_arm(wire_observations_reader *r, wire_object *o, wire_observati
     if (!pointer)
         d->no_memory = true;
     else if (json && !d->invalid && !d->no_memory)
-        d->invalid = !wire_code_parameters(r->parameters, r->study->parameters, r->study->n_parameters,
-                                           &given, WIRE_WHOLE, pointer, d->errors) ||
-                     !wire_check_constraints(r->study, r->parameters, pointer, d->errors);
+        d->invalid =
+            !wire_code_parameters(r->parameters, r->study->parameters, r->study->n_parameters, &given,
+                                  WIRE_WHOLE, pointer, d->errors) ||
+            (!r->takes_broken && !wire_check_constraints(r->study, r->parameters, pointer, d->errors));
     d->invalid |= was_invalid;
     free(pointer);
     wire_assignments_clear(&given);
     observation->parameters = r->parameters;
+    if (!d->invalid && !d->no_memory)
+        observation->broken = wire_broken_constraint(r->study, r->parameters);
 }
 
 static wire_status take_element(void *arg, size_t index, json_t *element, wire_errors *errors)
@@ -263,10 +266,10 @@ static wire_status complete_row(wire_observations_reader *r, wire_errors *errors
             refuse_row(r, errors, problems.items[i].pointer + 1, problems.items[i].detail);
     }
     wire_errors_clear(&problems);
-    const char *broken = status == WIRE_OK ? wire_broken_constraint(r->study, r->parameters) : NULL;
-    if (broken) {
+    r->row.broken = status == WIRE_OK ? wire_broken_constraint(r->study, r->parameters) : NULL;
+    if (r->row.broken && !r->takes_broken) {
         char detail[WIRE_VALUES_TEXT];
-        snprintf(detail, sizeof detail, "breaks the constraint %.200s", broken);
+        snprintf(detail, sizeof detail, "breaks the constraint %.200s", r->row.broken);
         status = refuse_row(r, errors, "parameters", detail);
     }
     r->row.parameters = r->parameters;
@@ -333,6 +336,11 @@ wire_status wire_observations_reader_new(wire_observations_reader **out, wire_ob
     }
     *out = r;
     return WIRE_OK;
+}
+
+void wire_observations_reader_take_broken(wire_observations_reader *r)
+{
+    r->takes_broken = true;
 }
 
 wire_status wire_observations_reader_ignore(wire_observations_reader *r, const char *names)

@@ -23,6 +23,7 @@ typedef struct wire_observation {
     const char *key;          /* of a candidate that is given by it; otherwise NULL */
     const double *features;   /* of a candidate that is given by them; otherwise NULL */
     const double *parameters; /* of a space: coded, complete; otherwise NULL */
+    const char *broken;       /* the constraint that it breaks; NULL: none */
     bool has_value;
     double value;                   /* "value" */
     const wire_named_value *values; /* "values", or NULL */
@@ -43,6 +44,8 @@ wire_status wire_observations_reader_new(wire_observations_reader **out, wire_ob
                                          const wire_study *study, wire_observation_sink *sink, void *arg);
 /* In CSV, skips the columns with these names, which are separated by commas. Before the first bytes. */
 wire_status wire_observations_reader_ignore(wire_observations_reader *reader, const char *names);
+/* Takes observations that break a constraint as well. Before the first bytes. */
+void wire_observations_reader_take_broken(wire_observations_reader *reader);
 /* The first observation with a problem ends the reading; all its problems are listed. */
 wire_status wire_observations_reader_feed(wire_observations_reader *reader, const char *bytes, size_t n,
                                           wire_errors *errors);

@@ -20,6 +20,7 @@ static void import_free(void *context)
     wire_errors_clear(&in->misses);
     free(in->list);
     free(in->points);
+    free(in->broken);
     free(in);
 }
 
@@ -90,6 +91,8 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
         return false;
     in->no_memory =
         !wire_grow(&in->list, &in->capacity, in->n + 1, 256, sizeof *in->list) ||
+        (in->takes_broken &&
+         !wire_grow(&in->broken, &in->broken_capacity, in->n + 1, 256, sizeof *in->broken)) ||
         (width && !wire_grow(&in->points, &in->points_capacity, in->n + 1, 256, width * sizeof *in->points));
     if (in->no_memory)
         return false;
@@ -100,6 +103,8 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
         in->n_points = in->n + 1;
     }
     uint32_t candidate = width == 0 ? (uint32_t)named : space ? 0 : (uint32_t)BY_FEATURES;
+    if (in->takes_broken)
+        in->broken[in->n] = o->broken;
     in->list[in->n++] = (store_observation){.candidate = candidate, .repeats = o->repeats, .value = value};
     return true;
 }
@@ -109,8 +114,29 @@ static void take_study(void *arg, const store_study *row)
     import *in = arg;
     in->study = row->study;
     in->candidates = row->candidates;
+    in->enumerated = row->reference_candidates > 0;
     strncpy(in->digest, row->digest, sizeof in->digest - 1);
     in->status = study_config_read(&in->definition, row->definition);
+}
+
+/* ?broken=. False: answered. */
+static bool take_broken(http_request *request, import *in)
+{
+    const char *broken = request->query[HTTP_QUERY_BROKEN];
+    if (!broken)
+        return true;
+    if (strcmp(broken, "infeasible") != 0) {
+        http_answer_problem(request, 422, NULL, "query parameter 'broken' must be infeasible");
+        return false;
+    }
+    if (in->definition->n_constraints == 0 || in->enumerated) {
+        http_answer_problem(request, 422, NULL,
+                            "query parameter 'broken' applies to an open space with constraints only");
+        return false;
+    }
+    in->takes_broken = true;
+    wire_observations_reader_take_broken(in->reader);
+    return true;
 }
 
 /* False: answered. */
@@ -142,6 +168,8 @@ static bool open_import(http_request *request)
         status = STORE_NO_MEMORY;
     in->is_json = json;
     in->store = request->app->store;
+    if (status == STORE_OK && !take_broken(request, in))
+        return false;
     if (status == STORE_OK && wire_has_several(in->definition))
         http_answer_problem(request, 422, NULL,
                             "observations cannot be imported into a study with several objectives or bounds");

@@ -55,7 +55,7 @@ const route api_routes[] = {
     {"/v1/studies/{study}/kernel", HTTP_PUT, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0,
      handle_candidates_put, handle_candidates_piece},
     {"/v1/studies/{study}/observations", HTTP_POST, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED,
-     1u << HTTP_QUERY_IGNORE, handle_observations_post, handle_observations_piece},
+     1u << HTTP_QUERY_IGNORE | 1u << HTTP_QUERY_BROKEN, handle_observations_post, handle_observations_piece},
     {"/v1/studies/{study}/observations", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, PAGED,
      handle_observation_list, NULL},
     {"/v1/studies/{study}/observations/{number}", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0,

@@ -74,7 +74,7 @@ static const struct {
     {"with", HTTP_QUERY_WITH},     {"retired", HTTP_QUERY_RETIRED},
     {"pulls", HTTP_QUERY_PULLS},   {"ignore", HTTP_QUERY_IGNORE},
     {"id", HTTP_QUERY_ID},         {"trials", HTTP_QUERY_TRIALS},
-    {"key", HTTP_QUERY_KEY},
+    {"key", HTTP_QUERY_KEY},       {"broken", HTTP_QUERY_BROKEN},
 };
 
 typedef struct query_reading {

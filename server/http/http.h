@@ -43,6 +43,7 @@ typedef enum http_query {
     HTTP_QUERY_IGNORE,
     HTTP_QUERY_ID,
     HTTP_QUERY_TRIALS,
+    HTTP_QUERY_BROKEN,
     HTTP_QUERIES,
     HTTP_QUERY_BOUNDS = HTTP_QUERIES /* any number of min:NAME and max:NAME */
 } http_query;

@@ -155,8 +155,10 @@ bool rebuild_check_reobserved(const rebuild *r, const store_event *event, rebuil
     bool has_value = event->u.reobserved.has_value;
     if (number < 1 || number > r->imported)
         return rebuild_refuse(p, "observation", "there is no imported result %lld", (long long)number);
-    if (state != (has_value ? TRIAL_COMPLETED : TRIAL_FAILED))
-        return rebuild_refuse(p, "state", "must be completed with a value, and failed without one");
+    bool fits = has_value ? state == TRIAL_COMPLETED : state == TRIAL_FAILED || state == TRIAL_INFEASIBLE;
+    if (!fits)
+        return rebuild_refuse(p, "state",
+                              "must be completed with a value, and failed or infeasible without one");
     return (!has_value || check_value(p, "value", event->u.reobserved.value)) &&
            rebuild_check_text(p, "reason", event->u.reobserved.reason, WIRE_MAX_REASON);
 }

@@ -145,7 +145,8 @@ static void pass_value(void *arg, int64_t trial, double value, int64_t told_at)
 static void pass_observation(void *arg, const store_imported *row)
 {
     passing *p = arg;
-    bool is_state = row->has_value ? row->state == TRIAL_COMPLETED : row->state == TRIAL_FAILED;
+    bool is_state = row->has_value ? row->state == TRIAL_COMPLETED
+                                   : row->state == TRIAL_FAILED || row->state == TRIAL_INFEASIBLE;
     if (is_sound(p, is_state && row->observation > 0 && isfinite(row->value), "imported result",
                  row->observation))
         p->row.observation(p->arg, row);

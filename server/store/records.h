@@ -179,7 +179,7 @@ typedef struct store_imported {
     int64_t told_seq;    /* log position of the import, kept by amendments */
     int64_t imported_at;
     uint32_t candidate;
-    trial_state state; /* completed, or failed: an amendment took the value back */
+    trial_state state; /* completed, or failed or infeasible: an amendment took the value back */
     bool has_value;
     double value;       /* 0 without one */
     int64_t repeats;    /* at least 1 */
@@ -354,7 +354,7 @@ typedef struct store_event {
         } observed;
         struct {
             int64_t observation;
-            trial_state state; /* completed, failed */
+            trial_state state; /* completed, failed, infeasible */
             bool has_value;
             double value;
             const char *reason;

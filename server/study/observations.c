@@ -4,12 +4,35 @@
 #include "server/study/points.h"
 #include "server/study/requests.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 bool study_has_news(const study *s)
 {
     return !trial_queue_is_empty(s->queue, TRIALS_REPORTED) || !pending_results_is_empty(s->results);
+}
+
+static bool is_broken(const import *in, size_t i)
+{
+    return in->takes_broken && in->broken[i];
+}
+
+/* Results at points that break a constraint have no value for the model. The log says so as an amendment, whose
+ * earlier result is the value as imported. */
+static void take_back_broken(study *s, const import *in, int64_t time)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        char reason[256];
+        if (!is_broken(in, i))
+            continue;
+        snprintf(reason, sizeof reason, "breaks the constraint %.200s", in->broken[i]);
+        store_event event = {.type = EVENT_OBSERVATION_AMENDED, .time = time};
+        event.u.reobserved.observation = s->imported - (int64_t)(in->n - 1 - i);
+        event.u.reobserved.state = TRIAL_INFEASIBLE;
+        event.u.reobserved.reason = reason;
+        commit_record(s->commit, &event);
+    }
 }
 
 /* Numbers the results, and keeps them for the next batch. False: out of memory. */
@@ -21,9 +44,9 @@ static bool keep_observations(study *s, const import *in, int64_t time)
                               .told_seq = commit_next_seq(s->commit),
                               .imported_at = time,
                               .candidate = in->list[i].candidate,
-                              .state = TRIAL_COMPLETED,
-                              .has_value = true,
-                              .value = in->list[i].value,
+                              .state = is_broken(in, i) ? TRIAL_INFEASIBLE : TRIAL_COMPLETED,
+                              .has_value = !is_broken(in, i),
+                              .value = is_broken(in, i) ? 0.0 : in->list[i].value,
                               .repeats = in->list[i].repeats,
                               .reason = ""};
         kept = pending_results_add_observation(s->results, &row);
@@ -40,6 +63,7 @@ static void observe(study *s, study_request *request)
     if (!keep_observations(s, in, event.time))
         commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
     commit_record(s->commit, &event);
+    take_back_broken(s, in, event.time);
     commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_import_answer(&w, s->imported - (int64_t)in->n + 1, (int64_t)in->n);

@@ -390,6 +390,16 @@ def test_imported_results_are_listed_and_amended(site):
     assert study.observation(1)["amendments"][0]["was"]["value"] == 9.9
 
 
+def test_points_that_break_a_constraint_are_imported_when_asked(site):
+    parameters = [{"name": name, "type": "double", "min": 0, "max": 1} for name in "xy"]
+    domain = {"type": "space", "parameters": parameters, "constraints": ["x <= y"]}
+    study = banditd.Client(site.url).create_study({"metric": {"name": "loss", "goal": "minimize"}, "domain": domain})
+    broken = [{"parameters": {"x": 1, "y": 0.5}, "value": 3}]
+    raises(banditd.Refused, study.observe, broken)
+    study.observe(broken, broken="infeasible")
+    assert [each["state"] for each in study.observations()] == ["infeasible"]
+
+
 def test_what_is_read(site):
     study = make(site, horizon=12)
     study.optimize(lambda trial: target(trial.point), workers=1, name="w")

@@ -199,6 +199,43 @@ def test_own_points_that_break_them_are_refused(server):
     assert "water >= oil" in made["history"]["examples"][0]["detail"], made["history"]
 
 
+def test_imported_points_that_break_them_can_be_infeasible():
+    good = {"water": 0.5, "oil": 0.1, "salt": 0.1, "sand": 0.2, "lime": 0.1}
+    bad = {**good, "water": 0.05, "lime": 0.55}
+    rows = [{"parameters": bad, "value": -9}, {"parameters": good, "value": 1}, {"parameters": bad, "value": -8, "repeats": 2}]
+    table = ",".join(good) + ",value\n" + "".join(",".join(str(x) for x in (*p.values(), 1)) + "\n" for p in (good, bad))
+    with Server() as server:
+        client = server.client()
+        whole, halves = (client.create(constrained(MIX, MIX_RULES, seed=2))["id"] for _ in range(2))
+        expected, points = ([], [])
+        for study, taken in ((whole, expected), (halves, points)):
+            path = f"/v1/studies/{study}/observations?broken=infeasible"
+            assert client.post(path, {"observations": rows}).json == {"accepted": 3, "first": 1, "last": 3}
+            taken += drive(client, study, 3, check_mix, mix_loss)
+            assert client.post(path, table.encode(), content_type="text/csv").json["last"] == 5
+            if study == halves:
+                server.kill()
+                server.start()
+                client = server.client()
+            taken += drive(client, study, 4, check_mix, mix_loss)
+        assert points == expected
+        shown = client.get(f"/v1/studies/{whole}/observations").json["items"]
+        assert [row["state"] for row in shown] == ["infeasible", "completed", "infeasible", "completed", "infeasible"], shown
+        assert shown[0]["parameters"] == bad and "value" not in shown[0] and "water >= oil" in shown[0]["reason"], shown[0]
+        assert client.study(whole)["observations"] == 2 + 7, client.study(whole)
+        assert client.get(f"/v1/studies/{whole}/best").json["observed"]["value"] >= 0
+        (earlier,) = client.get(f"/v1/studies/{whole}/observations/1").json["amendments"]
+        assert earlier["was"]["value"] == -9, earlier
+        exported = client.get(f"/v1/studies/{whole}/export?format=ndjson").body
+        expect_sound(server.db, [whole, halves])
+        client.delete(f"/v1/studies/{whole}")
+        assert client.post("/v1/studies", exported, content_type="application/x-ndjson").status == 201
+        refusal(client.post(f"/v1/studies/{halves}/observations?broken=kept", {"observations": rows}), 422)
+        free, listed = client.create(space(MIX))["id"], client.create(constrained(MIXED[4:7], ["a + b + c = 10"]))["id"]
+        for study in (free, listed):
+            refusal(client.post(f"/v1/studies/{study}/observations?broken=infeasible", {"observations": rows}), 422)
+
+
 REFUSED = {
     "a column is named": (MIX, ["water + oil <= 1", "water + oli <= 1"], "/domain/constraints/1", "column 9: 'oli' is not a parameter of this space"),
     "no list": (MIX, "water <= 1", "/domain/constraints", "must be a list"),

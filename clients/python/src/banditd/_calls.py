@@ -370,8 +370,9 @@ def trial(study: str, number: int, names: Optional[Sequence[str]]) -> Call:
     return Call("GET", study_path(study, f"/trials/{number}"), parse=lambda raw: read_trial(raw, names))
 
 
-def observe(study: str, observations: Sequence[Mapping[str, Any]]) -> Call:
-    return _post(study_path(study, "/observations"), {"observations": list(observations)})
+def observe(study: str, observations: Sequence[Mapping[str, Any]], broken: Optional[str] = None) -> Call:
+    query = "" if broken is None else "?" + urllib.parse.urlencode({"broken": broken})
+    return _post(study_path(study, "/observations") + query, {"observations": list(observations)})
 
 
 def list_trials(study: str, names: Optional[Sequence[str]], query: Mapping[str, str]) -> Call:

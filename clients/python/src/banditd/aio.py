@@ -242,8 +242,8 @@ class AsyncStudy:
     async def heartbeat(self, trial: Union[Trial, int], lease_seconds: Optional[float] = None) -> None:
         await self._client._run(_calls.heartbeat(self.id, trial, lease_seconds))
 
-    async def observe(self, observations: Sequence[Mapping[str, Any]]) -> None:
-        await self._client._run(_calls.observe(self.id, observations))
+    async def observe(self, observations: Sequence[Mapping[str, Any]], *, broken: Optional[str] = None) -> None:
+        await self._client._run(_calls.observe(self.id, observations, broken))
 
     async def trial(self, number: int) -> Trial:
         return cast(Trial, await self._client._run(_calls.trial(self.id, number, await self._feature_names())))

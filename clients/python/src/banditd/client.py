@@ -314,10 +314,11 @@ class Study:
         """Renews the lease of a trial."""
         self._client._run(_calls.heartbeat(self.id, trial, lease_seconds))
 
-    def observe(self, observations: Sequence[Mapping[str, Any]]) -> None:
+    def observe(self, observations: Sequence[Mapping[str, Any]], *, broken: Optional[str] = None) -> None:
         """Imports results that were measured outside this study, each with "candidate" or "parameters", and "value".
-        They join the model at the next batch."""
-        self._client._run(_calls.observe(self.id, observations))
+        They join the model at the next batch. broken="infeasible": results at points that break a constraint are kept
+        without a value; otherwise they are an error."""
+        self._client._run(_calls.observe(self.id, observations, broken))
 
     def trial(self, number: int) -> Trial:
         """The current state of a trial."""
