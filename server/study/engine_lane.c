@@ -6,6 +6,7 @@
 #include "server/data/candidate_rows.h"
 #include "server/data/space_rules.h"
 #include "server/study/insight_cache.h"
+#include "server/study/stop_when.h"
 #include "server/watch/metrics.h"
 
 #include <math.h>
@@ -64,6 +65,7 @@ void study_drop_engine(study *s)
     s->engine.engine = NULL;
     insight_cache_free(s->engine.insights);
     s->engine.insights = NULL;
+    stop_when_forget(s);
     study_count_memory(s);
 }
 

@@ -283,6 +283,8 @@ static void end_study(study *s, plan *p)
 {
     if (p->extends || p->closes_model || p->fixed)
         return;
+    if (p->n_amendments > 0)
+        stop_when_forget(s);
     p->ends = stop_when_holds(s, &p->source, p->through_seq, &p->outcome);
     if (!p->ends)
         return;

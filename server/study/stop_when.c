@@ -90,13 +90,27 @@ typedef struct told {
     uint32_t arm;
 } told;
 
-typedef struct history {
-    told *list;
-    size_t n, capacity;
+/* Kept from batch to batch, so that each reads only the results since the last one. */
+struct told_history {
+    told *list;      /* n, by the log */
+    uint32_t *first; /* by arm: the position of its first result plus one; 0: it has none */
+    size_t n, capacity, first_capacity;
+    int64_t through_seq; /* it has the results up to here */
     bool no_memory;
-} history;
+};
 
-static void add(history *h, int64_t seq, int64_t candidate)
+void stop_when_forget(study *s)
+{
+    told_history *h = s->engine.told;
+    s->engine.told = NULL;
+    if (!h)
+        return;
+    free(h->list);
+    free(h->first);
+    free(h);
+}
+
+static void add(told_history *h, int64_t seq, int64_t candidate)
 {
     h->no_memory |= !wire_grow(&h->list, &h->capacity, h->n + 1, 256, sizeof *h->list);
     if (!h->no_memory)
@@ -127,47 +141,65 @@ static int compare_arms(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bool read_history(history *h, study *s, const engine_source *source, int64_t through_seq,
-                         engine_outcome *out)
+/* Notes which results from position `from` on are the first of their arms. */
+static void note_first(told_history *h, size_t from)
+{
+    for (size_t i = from; i < h->n && !h->no_memory; i++) {
+        size_t arm = h->list[i].arm, before = h->first_capacity;
+        h->no_memory = !wire_grow(&h->first, &h->first_capacity, arm + 1, 256, sizeof *h->first);
+        if (h->no_memory)
+            return;
+        memset(h->first + before, 0, (h->first_capacity - before) * sizeof *h->first);
+        if (h->first[arm] == 0)
+            h->first[arm] = (uint32_t)i + 1;
+    }
+}
+
+/* The results up to through_seq; NULL: *out has what failed. */
+static told_history *read_history(study *s, const engine_source *source, int64_t through_seq,
+                                  engine_outcome *out)
 {
     store_error error = {0};
-    store_trial_filter filter = {.told = true, .told_through = through_seq};
-    *h = (history){0};
-    if (!engine_wait_for_store(s, source))
+    if (!s->engine.told)
+        s->engine.told = calloc(1, sizeof *s->engine.told);
+    told_history *h = s->engine.told;
+    if (!h)
+        out->stored = STORE_NO_MEMORY;
+    else if (!engine_wait_for_store(s, source))
         out->stored = STORE_ABORTED;
+    size_t before = h ? h->n : 0;
+    store_trial_filter filter = {
+        .told = true, .told_after = h ? h->through_seq : 0, .told_through = through_seq};
     if (engine_fine(out))
-        out->stored = store_read_observations(s->app->store, source->number, 0, through_seq, take_observation,
-                                              h, &error);
+        out->stored = store_read_observations(s->app->store, source->number, h->through_seq, through_seq,
+                                              take_observation, h, &error);
     if (engine_fine(out))
         out->stored =
             store_read_trials(s->app->store, source->number, &filter, SIZE_MAX, take_trial, h, &error);
+    if (engine_fine(out) && h->n > before) {
+        qsort(h->list + before, h->n - before, sizeof *h->list, compare_told);
+        note_first(h, before);
+    }
     if (engine_fine(out) && h->no_memory)
         out->stored = STORE_NO_MEMORY;
-    if (engine_fine(out) && h->n > 0)
-        qsort(h->list, h->n, sizeof *h->list, compare_told);
-    return engine_fine(out);
+    if (engine_fine(out))
+        h->through_seq = through_seq;
+    else
+        stop_when_forget(s);
+    return engine_fine(out) ? s->engine.told : NULL;
 }
 
-/* The arms, ascending, that only results from position `first` on are of. The caller frees them. NULL: out of
+/* The arms, ascending, that only results from position `from` on are of. The caller frees them. NULL: out of
  * memory. */
-static uint32_t *only_late(const history *h, size_t first, size_t *n)
+static uint32_t *only_late(const told_history *h, size_t from, size_t *n)
 {
-    uint32_t *early = malloc((first + 1) * sizeof *early), *late = malloc((h->n + 1) * sizeof *late);
+    uint32_t *late = malloc((h->n - from + 1) * sizeof *late);
     *n = 0;
-    for (size_t i = 0; early && late && i < first; i++)
-        early[i] = h->list[i].arm;
-    if (early && late && first > 0)
-        qsort(early, first, sizeof *early, compare_arms);
-    for (size_t i = first; early && late && i < h->n; i++)
-        if (!bsearch(&h->list[i].arm, early, first, sizeof *early, compare_arms))
+    for (size_t i = from; late && i < h->n; i++)
+        if (h->first[h->list[i].arm] > from)
             late[(*n)++] = h->list[i].arm;
-    if (early && late && *n > 0)
+    if (late && *n > 0)
         qsort(late, *n, sizeof *late, compare_arms);
-    if (!early) {
-        free(late);
-        late = NULL;
-    }
-    free(early);
     return late;
 }
 
@@ -182,14 +214,12 @@ static bool target_is_reached(const points *p, double value, bool minimize)
 static bool stagnates(study *s, const engine_source *source, int64_t through_seq, const points *p,
                       const wire_stop_when *rule, engine_outcome *out)
 {
-    history h;
     size_t n = 0;
     bool stagnant = false;
-    if (!read_history(&h, s, source, through_seq, out) || h.n <= (size_t)rule->results) {
-        free(h.list);
+    const told_history *h = read_history(s, source, through_seq, out);
+    if (!h || h->n <= (size_t)rule->results)
         return false;
-    }
-    uint32_t *late = only_late(&h, h.n - (size_t)rule->results, &n);
+    uint32_t *late = only_late(h, h->n - (size_t)rule->results, &n);
     double range = spread(p);
     const point *now = recommended(p, NULL, 0), *before = late ? recommended(p, late, n) : NULL;
     if (!late || isnan(range))
@@ -197,7 +227,6 @@ static bool stagnates(study *s, const engine_source *source, int64_t through_seq
     else if (now && before)
         stagnant = now->mean - before->mean <= rule->gain * range;
     free(late);
-    free(h.list);
     return stagnant;
 }
 

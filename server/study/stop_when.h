@@ -12,6 +12,10 @@
 const wire_stop_when *stop_when_holds(study *s, const engine_source *source, int64_t through_seq,
                                       engine_outcome *out);
 
+/* Forgets which results were read, which is kept from batch to batch: some that the model includes were amended, or the
+ * engine is dropped. */
+void stop_when_forget(study *s);
+
 /* Why the study has finished, as state_reason says it. */
 void stop_when_reason(char *out, size_t size, const wire_stop_when *rule, bool minimize);
 

@@ -20,11 +20,14 @@ typedef struct engine_job {
     struct engine_job *next;
 } engine_job;
 
+typedef struct told_history told_history;
+
 /* Used only by engine jobs, or while there are none. */
 typedef struct engine_lane {
     bandit_arms *arms;
     bandit_engine *engine;
     struct insight_cache *insights; /* answers about the model; NULL: none yet */
+    told_history *told;             /* for stop_when.c: the results so far; NULL: not read */
     size_t memory;                  /* bytes, as included in the metrics */
 } engine_lane;
 

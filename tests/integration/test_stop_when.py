@@ -170,3 +170,19 @@ def test_rules_require_a_model(server):
     refusal(client.post("/v1/studies", {**uniform, "stop_when": rules}), 422, "/stop_when")
     study = client.create(uniform)["id"]
     refusal(client.request("PATCH", f"/v1/studies/{study}", {"stop_when": rules}), 422, "/stop_when")
+
+
+def test_results_that_are_taken_back_do_not_count(server):
+    """A fork reads all results at once; the study has read them batch by batch, and the amended one twice."""
+    client = server.client()
+    study = stopping_study(client, [{"rule": "stagnation", "results": 12, "gain": 0.01}])
+    value = lambda trial: peak(trial["point"])  # noqa: E731
+    assert work(client, study, value, 14) == 14
+    for trial in (2, 9):
+        answer = client.post(f"/v1/studies/{study}/trials/{trial}/amend", {"state": "failed"})
+        assert answer.status == 200, answer
+    answer = client.post(f"/v1/studies/{study}/fork", {"id": f"{study}-again"})
+    assert answer.status == 201, answer
+    told = work(client, study, value)
+    assert 0 < told < 140 and work(client, f"{study}-again", value) == told
+    assert client.study(study)["state_reason"] == client.study(f"{study}-again")["state_reason"]
