@@ -107,34 +107,6 @@ void wire_study_patch_free(wire_study_patch *patch)
     free(patch);
 }
 
-/* ---- forks -------------------------------------------------------------------------------------------- */
-
-static void fill_fork(wire_decoder *d, json_t *body, void *out)
-{
-    wire_fork *fork = out;
-    wire_object o;
-    if (!wire_object_open(&o, d, NULL, body))
-        return;
-    bool given = wire_take_string(&o, "id", WIRE_REQUIRED, 1, WIRE_MAX_NAME, &fork->id);
-    wire_take_given_integer(&o, "at_trial", 1, WIRE_MAX_INTEGER, &fork->at_trial);
-    if (given && fork->id && !wire_is_study_id(fork->id, strlen(fork->id))) {
-        wire_place at = wire_place_member(NULL, "id");
-        wire_refuse(d, &at,
-                    "must have 1 to 63 characters a-z, 0-9, '.', '_' and '-', and start with a-z or 0-9");
-    }
-    wire_object_close(&o);
-}
-
-WIRE_DEFINE_DECODER(fork)
-
-void wire_fork_free(wire_fork *fork)
-{
-    if (!fork)
-        return;
-    free(fork->id);
-    free(fork);
-}
-
 /* ---- candidates --------------------------------------------------------------------------------------- */
 
 static void fill_retire(wire_decoder *d, json_t *body, void *out)

@@ -154,22 +154,53 @@ exit_status command_amend(const arguments *a)
 
 /* ---- the study's fields ---------------------------------------------------------------------------- */
 
-exit_status command_study_set(const arguments *a)
+/* Adds the operands from `first` on, each name=value, to an object. False: one is not, and the error was printed. */
+static bool read_assignments(const arguments *a, size_t first, json_t *object)
 {
-    json_t *object = json_object();
-    for (size_t i = 1; i < a->n_operands; i++) {
+    for (size_t i = first; i < a->n_operands; i++) {
         const char *word = a->operands[i], *equals = strchr(word, '=');
         if (!equals || equals == word) {
             fprintf(stderr, "banditctl: '%s' is not of the form 'name=value'\n", word);
-            json_decref(object);
-            return STATUS_USAGE;
+            return false;
         }
         json_t *value = read_any(equals + 1);
         char *name = format_text("%.*s", (int)(equals - word), word);
         json_object_set_new(object, name, value ? value : json_string(equals + 1));
         free(name);
     }
-    return send_object(a, "PATCH", "", object, NULL);
+    return true;
+}
+
+exit_status command_study_set(const arguments *a)
+{
+    json_t *object = json_object();
+    if (read_assignments(a, 1, object))
+        return send_object(a, "PATCH", "", object, NULL);
+    json_decref(object);
+    return STATUS_USAGE;
+}
+
+exit_status command_study_fork(const arguments *a)
+{
+    json_t *object = json_object(), *study = NULL;
+    bool has_trial = a->n_operands > 2 && !strchr(a->operands[2], '=');
+    json_t *trial = has_trial ? read_any(a->operands[2]) : NULL;
+    json_object_set_new(object, "id", json_string(a->operands[1]));
+    bool is_number = !has_trial || json_is_integer(trial);
+    if (!is_number)
+        fprintf(stderr, "banditctl: '%s' is not the number of a trial\n", a->operands[2]);
+    if (!is_number || !read_assignments(a, has_trial ? 3 : 2, object)) {
+        json_decref(trial);
+        json_decref(object);
+        return STATUS_USAGE;
+    }
+    if (has_trial)
+        json_object_set_new(object, "at_trial", trial);
+    exit_status status = send_object(a, "POST", "/fork", object, &study);
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
+        print_text(json_text(study, "id", ""));
+    json_decref(study);
+    return status;
 }
 
 exit_status command_study_rename(const arguments *a)

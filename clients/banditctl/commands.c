@@ -31,8 +31,10 @@ static const command commands[] = {
     {"study resume", "STUDY", 1, 1, 0, command_study_state,
      "continue a study that is paused or in state error", NULL},
     {"study finish", "STUDY", 1, 1, 0, command_study_state, "end a study; its workers stop", NULL},
-    {"study fork", "STUDY NEW [TRIAL]", 2, 3, 0, command_study_fork,
-     "copy a study under another id, as it was when a trial was reported, and print the id", NULL},
+    {"study fork", "STUDY NEW [TRIAL] [NAME=VALUE…]", 2, ANY, 0, command_study_fork,
+     "copy a study under another id, as it was when a trial was reported, and print the id",
+     "With NAME=VALUE the copy has another definition, such as seed=7, aim=best or algorithm='{\"name\": \"gp_ei\"}', and "
+     "begins with the results so far."},
     {"study set", "STUDY NAME=VALUE…", 2, ANY, 0, command_study_set,
      "change fields of a study, such as horizon=200 or lease_seconds=60; null removes a field", NULL},
     {"study rename", "STUDY NAME", 2, 2, 0, command_study_rename,

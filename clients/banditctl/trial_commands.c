@@ -158,26 +158,6 @@ static void write_told(wire_writer *w, const arguments *a)
     }
 }
 
-exit_status command_study_fork(const arguments *a)
-{
-    int64_t trial = 0;
-    bool has_trial = a->n_operands > 2;
-    if (has_trial && !read_whole(a->operands[2], &trial))
-        return wrong("the number of a trial", a->operands[2]);
-    wire_writer w = WIRE_WRITER_INIT;
-    wire_object_begin(&w);
-    wire_string_member(&w, "id", a->operands[1]);
-    if (has_trial)
-        wire_integer_member(&w, "at_trial", trial);
-    wire_object_end(&w);
-    json_t *study;
-    exit_status status = post(a, "/fork", &w, 0, &study);
-    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
-        print_text(json_text(study, "id", ""));
-    json_decref(study);
-    return status;
-}
-
 exit_status command_tell(const arguments *a)
 {
     int64_t trial;

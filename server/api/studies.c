@@ -24,7 +24,7 @@ void handle_study_create(http_request *request)
     if (status == WIRE_OK) {
         study_request *call = call_new(request);
         if (call)
-            study_create(request->app, call, wanted);
+            study_create(request->app, call, wanted, INT64_MAX);
         else
             wire_study_free(wanted);
     } else {

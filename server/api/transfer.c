@@ -2,6 +2,7 @@
  * POST …/fork. */
 #include "proto/changes.h"
 #include "proto/study_file.h"
+#include "server/api/fork_changed.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/base/log.h"
@@ -248,11 +249,11 @@ void handle_study_import_piece(http_request *request, const char *bytes, size_t 
 }
 
 /* The writer thread: the study is published, or the write has failed. */
-static void published(void *arg, store_status status, int64_t study, int64_t last_seq)
+static void published(void *arg, store_status status, int64_t number, int64_t last_seq)
 {
     http_request *request = arg;
     incoming *in = request->context;
-    (void)study;
+    (void)number;
     (void)last_seq;
     if (status == STORE_OK) {
         log_event(LOG_INFO, "study_imported", "study", rebuild_id(in->rebuild), NULL);
@@ -347,11 +348,14 @@ void handle_study_import(http_request *request)
 /* Where a fork ends. */
 typedef struct fork_point {
     int64_t study, told_seq;
+    char *definition; /* of the study; owned */
 } fork_point;
 
 static void take_source(void *arg, const store_study *row)
 {
-    ((fork_point *)arg)->study = row->study;
+    fork_point *point = arg;
+    point->study = row->study;
+    point->definition = strdup(row->definition);
 }
 
 static void take_trial(void *arg, const store_trial *row)
@@ -421,6 +425,12 @@ static bool copy_log(http_request *request)
     return status == STORE_OK && read == WIRE_OK;
 }
 
+static void fork_changed_from(http_request *request, const wire_fork *wanted, fork_point *point)
+{
+    if (!idempotency_repeat(request, 0) && limit_studies(request) && find_fork_point(request, wanted, point))
+        fork_changed(request, wanted, point->definition, point->told_seq);
+}
+
 static void fork_study(http_request *request, const wire_fork *wanted)
 {
     fork_point point = {0};
@@ -430,13 +440,18 @@ static void fork_study(http_request *request, const wire_fork *wanted)
         return;
     }
     store_status status = store_read_study(request->app->store, request->study, take_source, &point, &error);
+    if (status == STORE_OK && !point.definition)
+        status = STORE_NO_MEMORY;
     if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
     else if (status != STORE_OK)
         http_answer_store_problem(request, status);
+    else if (wanted->changes)
+        fork_changed_from(request, wanted, &point);
     else if (!idempotency_repeat(request, point.study) && find_fork_point(request, wanted, &point) &&
              open_rebuild(request, wanted->id, point.study, point.told_seq) && copy_log(request))
         rebuild_settle(((incoming *)request->context)->rebuild, 0, all_settled, request);
+    free(point.definition);
 }
 
 void handle_study_fork(http_request *request)

@@ -321,7 +321,8 @@ static store_status transfer(reading *r, history_transfer *t, wire_study *points
 }
 
 wire_status history_transfer_new(history_transfer **out, store *s, const study_config *settings,
-                                 wire_study *points, wire_errors *errors, store_status *stored)
+                                 int64_t through_seq, wire_study *points, wire_errors *errors,
+                                 store_status *stored)
 {
     reading r = {.s = s, .settings = settings};
     store_error error = {0};
@@ -335,6 +336,8 @@ wire_status history_transfer_new(history_transfer **out, store *s, const study_c
     }
     if (*stored == STORE_OK)
         *stored = r.defined;
+    if (r.last_seq > through_seq)
+        r.last_seq = through_seq;
     history_transfer *t = calloc(1, sizeof *t);
     if (*stored == STORE_OK && !t)
         *stored = STORE_NO_MEMORY;

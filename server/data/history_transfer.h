@@ -15,11 +15,12 @@ typedef struct history_transfer {
     wire_taken_over shown; /* for the response; its examples are owned here */
 } history_transfer;
 
-/* Reads the current results of settings->wire->history_from. points: the candidates of the new study. If
+/* Reads the current results of settings->wire->history_from, of those up to position `through_seq` of its log. points: the candidates of the new study. If
  * there are none, and the domain is a set, it gets the candidates of the other study (to be freed).
  * WIRE_INVALID with *errors if the studies are not compatible; *stored is the status of the store. */
 wire_status history_transfer_new(history_transfer **out, store *s, const study_config *settings,
-                                 wire_study *points, wire_errors *errors, store_status *stored);
+                                 int64_t through_seq, wire_study *points, wire_errors *errors,
+                                 store_status *stored);
 void history_transfer_free(history_transfer *t); /* NULL is fine */
 
 #endif

@@ -26,7 +26,8 @@ typedef struct creation {
     wire_study
         points; /* n_points x dimension, with their keys: inline, or of an enumerated space; NULL: none */
     history_transfer *history; /* the results of another study; NULL */
-    char *definition;          /* as stored */
+    int64_t history_through;
+    char *definition; /* as stored */
     int64_t now;
     store_lane *lane;
     store_write *write;
@@ -313,7 +314,8 @@ static bool decide(creation *c)
     if (status == WIRE_OK)
         status = check_points(c, &errors);
     if (status == WIRE_OK && c->config->wire->history_from)
-        status = history_transfer_new(&c->history, c->app->store, c->config, &c->points, &errors, &stored);
+        status = history_transfer_new(&c->history, c->app->store, c->config, c->history_through, &c->points,
+                                      &errors, &stored);
     bool fine = stored == STORE_OK && status == WIRE_OK && fits(c);
     if (stored != STORE_OK)
         reply_store_problem(c->request, stored);
@@ -334,7 +336,7 @@ static void run(computing_job *job)
         creation_free(c);
 }
 
-void study_create(app *a, study_request *request, wire_study *wanted)
+void study_create(app *a, study_request *request, wire_study *wanted, int64_t history_through)
 {
     creation *c = calloc(1, sizeof *c);
     if (!c) {
@@ -342,7 +344,8 @@ void study_create(app *a, study_request *request, wire_study *wanted)
         reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
-    *c = (creation){.job.run = run, .app = a, .request = request, .wanted = wanted};
+    *c = (creation){
+        .job.run = run, .app = a, .request = request, .wanted = wanted, .history_through = history_through};
     /* reading another study's results may take long, and so may a search for points that keep constraints */
     if (wanted->history_from || wanted->n_constraints > 0)
         computing_submit(a->computing, &c->job, NULL);

@@ -59,6 +59,12 @@ def test_a_study_is_forked(site):
     assert [client.study(study)["observations"] for study in ("all-of-it", "earlier")] == [3, 2]
     assert site.run("study", "fork", "original", "earlier").returncode != 0
     assert site.run("study", "fork", "original", "late", "two").returncode == 2
+    assert site.output("study", "fork", "original", "changed", 2, "seed=11", 'algorithm={"name": "gp_ei"}') == "changed\n"
+    assert site.output("study", "fork", "original", "aimed", "aim=best") == "aimed\n"
+    forked = [client.study(study) for study in ("changed", "aimed")]
+    assert [(s["observations"], s["algorithm"]["name"]) for s in forked] == [(2, "gp_ei"), (3, "log_ei")], forked
+    assert forked[0]["seed"] == 11
+    assert site.run("study", "fork", "original", "wrong", "seed").returncode == 2
 
 
 def test_a_study_goes_out_and_comes_in(site):

@@ -86,7 +86,12 @@ def test_refused_forks(server):
     refusal(client.post(path, {"id": "x", "at_trial": 0}), 422, "/at_trial")
     refusal(client.post(path, {"id": "x", "at_trial": 99}), 422, "/at_trial")
     refusal(client.post(path, {"id": "x", "at_trial": held["id"]}), 409, "/at_trial")
-    refusal(client.post(path, {"id": "x", "algorithm": {"name": "bkb"}}), 422, "/algorithm")
+    refusal(client.post(path, {"id": "x", "algorithm": {"name": "none"}}), 422, "/algorithm/name")
+    refusal(client.post(path, {"id": "x", "seed": -1}), 422, "/seed")
+    refusal(client.post(path, {"id": "x", "metric": {"name": "value", "goal": "minimize"}}), 422, "/metric")
+    refusal(client.post(path, {"id": "x", "domain": {"type": "candidates"}}), 422, "/domain")
+    refusal(client.post(path, {"id": "x", "other": 1}), 422, "/other")
+    refusal(client.post(path, {"id": study, "seed": 1}), 409)
     refusal(client.post(path, {"id": study}), 409)
     assert client.get("/v1/studies/x").status == 404
 
@@ -98,3 +103,61 @@ def test_a_repeated_fork_is_one_study(server):
     answers = [client.post(f"/v1/studies/{one}/fork", {"id": "repeated"}, headers=headers) for _ in range(2)]
     assert [answer.status for answer in answers] == [201, 201] and answers[0].body == answers[1].body
     refusal(client.post(f"/v1/studies/{two}/fork", {"id": "repeated"}, headers=headers), 409)
+
+
+def test_a_fork_with_another_definition(server):
+    client = server.client()
+    study = told_study(client, 20)
+    changed = fork(client, study, id="another-way", at_trial=12, seed=77, algorithm={"name": "gp_ei"}, horizon=40)
+    assert (changed["seed"], changed["algorithm"]["name"], changed["horizon"]) == (77, "gp_ei", 40), changed
+    assert changed["history_from"] == study and changed["history"]["imported"] == 12, changed
+    assert changed["observations"] == 12 and changed["metric"] == client.study(study)["metric"], changed
+    items = client.items("/v1/studies/another-way/observations")
+    told = client.items(f"/v1/studies/{study}/trials")
+    assert [(i["candidate"], i["value"]) for i in items] == [(t["candidate"], t["value"]) for t in told[:12]]
+    assert len(go_on(client, "another-way", 3)) == 3
+    # the default algorithm of another aim, and no change at all
+    aimed = fork(client, study, id="for-regret", aim="regret")
+    assert aimed["aim"] == "regret" and aimed["algorithm"]["name"] == "bbkb" and aimed["observations"] == 20, aimed
+    again = fork(client, study, id="same-seed", seed=client.study(study)["seed"])
+    assert again["algorithm"] == client.study(study)["algorithm"], again
+
+
+def test_a_fork_of_a_space_with_other_constraints(server):
+    client = server.client()
+    bounds = {"type": "double", "min": 0, "max": 1}
+    study = client.create(
+        {
+            "metric": {"name": "v", "goal": "minimize"},
+            "domain": {
+                "type": "space",
+                "parameters": [{"name": "a", **bounds}, {"name": "b", **bounds}],
+                "constraints": ["a <= b"],
+            },
+            "seed": 2,
+        }
+    )["id"]
+    for _ in range(8):
+        (trial,) = client.ask(study, 1, wait_seconds=30)["trials"]
+        client.tell(study, [{"trial": trial["id"], "value": sum(trial["parameters"].values())}])
+    forked = fork(client, study, id="the-other-half", constraints=["a + b >= 0.5"])
+    assert forked["domain"]["constraints"] == ["a + b >= 0.5"] and forked["history"]["left_out"] == 8 - forked["observations"], forked
+    (trial,) = client.ask("the-other-half", 1, wait_seconds=30)["trials"]
+    assert sum(trial["parameters"].values()) >= 0.5 - 1e-9, trial
+    assert "constraints" not in fork(client, study, id="without-rules", constraints=None)["domain"]
+    refusal(client.post(f"/v1/studies/{study}/fork", {"id": "x", "constraints": ["a +"]}), 422, "/constraints/0")
+
+
+def test_a_changed_fork_of_several_metrics_is_refused(server):
+    client = server.client()
+    metrics = [{"name": "v", "goal": "minimize"}, {"name": "w", "goal": "minimize"}]
+    study = client.create({"metrics": metrics, "aim": "best", "domain": {"type": "candidates", "points": grid(4)}})["id"]
+    refusal(client.post(f"/v1/studies/{study}/fork", {"id": "two-metrics", "seed": 3}), 422)
+
+
+def test_a_repeated_changed_fork_is_one_study(server):
+    client = server.client()
+    study = told_study(client, 3)
+    headers = {"Idempotency-Key": "a-changed-fork"}
+    answers = [client.post(f"/v1/studies/{study}/fork", {"id": "repeated-change", "seed": 5}, headers=headers) for _ in range(2)]
+    assert [answer.status for answer in answers] == [201, 201] and answers[0].body == answers[1].body

@@ -207,7 +207,7 @@ study_answer study_fixture_try_create(study_fixture *f, const char *definition)
     char *text = with_quotes(definition);
     assert_int_equal(study_config_decode(&wanted, text, strlen(text), &errors), WIRE_OK);
     study_call *call = call_new("", -1, NULL, NULL);
-    study_create(&f->app, &call->base, wanted);
+    study_create(&f->app, &call->base, wanted, INT64_MAX);
     study_answer a = study_call_wait(call);
     free(text);
     return a;

@@ -268,14 +268,31 @@ static void test_fork(void **state)
     assert_true(fork->at_trial.given && fork->at_trial.value == 12);
     wire_fork_free(fork);
     DECODE(fork, &fork, "{'id':'a'}");
-    assert_false(fork->at_trial.given);
+    assert_false(fork->at_trial.given || fork->changes);
+    wire_fork_free(fork);
+    DECODE(fork, &fork, "{'id':'a','aim':'best','seed':null,'at_trial':3}");
+    assert_string_equal(fork->changes, "{\"seed\":null,\"aim\":\"best\"}");
+    char *text;
+    size_t size;
+    assert_int_equal(
+        wire_change_definition(&text, &size, "{\"id\":\"b\",\"seed\":4,\"algorithm\":{}}", fork, "b"),
+        WIRE_OK);
+    assert_string_equal(text, "{\"id\":\"a\",\"aim\":\"best\",\"history_from\":\"b\"}");
+    free(text);
+    wire_fork_free(fork);
+    DECODE(fork, &fork, "{'id':'a','seed':5}");
+    assert_int_equal(wire_change_definition(&text, &size, "{\"id\":\"b\",\"seed\":4}", fork, "b"), WIRE_OK);
+    assert_string_equal(text, "{\"id\":\"a\",\"seed\":5,\"aim\":\"regret\",\"history_from\":\"b\"}");
+    free(text);
     wire_fork_free(fork);
     static const refusal cases[] = {
         {"{}", "/id", "is required"},
         {"{'id':'A'}", "/id",
          "must have 1 to 63 characters a-z, 0-9, '.', '_' and '-', and start with a-z or 0-9"},
         {"{'id':'a','at_trial':0}", "/at_trial", "must be at least 1"},
-        {"{'id':'a','seed':1}", "/seed", "unknown field"},
+        {"{'id':'a','domain':{}}", "/domain",
+         "cannot be changed by a fork; create a study with history_from"},
+        {"{'id':'a','sead':1}", "/sead", "unknown field"},
     };
     check_refusals(attempt_fork, cases, LENGTH(cases));
 }

@@ -1,0 +1,46 @@
+#include "server/api/fork_changed.h"
+
+#include "server/api/calls.h"
+#include "server/app.h"
+#include "server/data/definition.h"
+#include "server/study/create.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A fork gives the constraints of the domain beside it. */
+static void point_at_fork(wire_errors *errors)
+{
+    static const char domain[] = "/domain";
+    for (size_t i = 0; i < errors->n; i++) {
+        char *pointer = errors->items[i].pointer;
+        if (strncmp(pointer, domain, sizeof domain - 1) == 0)
+            memmove(pointer, pointer + sizeof domain - 1, strlen(pointer + sizeof domain - 1) + 1);
+    }
+}
+
+void fork_changed(http_request *request, const wire_fork *wanted, const char *definition, int64_t through_seq)
+{
+    char *text = NULL;
+    size_t size;
+    wire_study *changed = NULL;
+    wire_errors errors = {0};
+    wire_status status = wire_change_definition(&text, &size, definition, wanted, request->study);
+    if (status == WIRE_OK)
+        status = study_config_decode(&changed, text, size, &errors);
+    if (status == WIRE_OK && wire_has_several(changed)) {
+        wire_errors_add(&errors, "", "a study with several modelled metrics can only be forked unchanged");
+        status = WIRE_INVALID;
+    }
+    study_request *call = status == WIRE_OK ? call_new(request) : NULL;
+    if (call) {
+        study_create(request->app, call, changed, through_seq);
+        changed = NULL;
+    } else if (status != WIRE_OK) {
+        point_at_fork(&errors);
+        http_answer_undecodable(request, status, &errors);
+    }
+    wire_study_free(changed);
+    wire_errors_clear(&errors);
+    free(text);
+}
