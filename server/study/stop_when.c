@@ -163,16 +163,14 @@ static told_history *read_history(study *s, const engine_source *source, int64_t
     if (!s->engine.told)
         s->engine.told = calloc(1, sizeof *s->engine.told);
     told_history *h = s->engine.told;
-    if (!h)
-        out->stored = STORE_NO_MEMORY;
-    else if (!engine_wait_for_store(s, source))
-        out->stored = STORE_ABORTED;
-    size_t before = h ? h->n : 0;
-    store_trial_filter filter = {
-        .told = true, .told_after = h ? h->through_seq : 0, .told_through = through_seq};
-    if (engine_fine(out))
-        out->stored = store_read_observations(s->app->store, source->number, h->through_seq, through_seq,
-                                              take_observation, h, &error);
+    if (!h || !engine_wait_for_store(s, source)) {
+        out->stored = h ? STORE_ABORTED : STORE_NO_MEMORY;
+        return NULL;
+    }
+    size_t before = h->n;
+    store_trial_filter filter = {.told = true, .told_after = h->through_seq, .told_through = through_seq};
+    out->stored = store_read_observations(s->app->store, source->number, h->through_seq, through_seq,
+                                          take_observation, h, &error);
     if (engine_fine(out))
         out->stored =
             store_read_trials(s->app->store, source->number, &filter, SIZE_MAX, take_trial, h, &error);
@@ -182,11 +180,12 @@ static told_history *read_history(study *s, const engine_source *source, int64_t
     }
     if (engine_fine(out) && h->no_memory)
         out->stored = STORE_NO_MEMORY;
-    if (engine_fine(out))
+    if (engine_fine(out)) {
         h->through_seq = through_seq;
-    else
-        stop_when_forget(s);
-    return engine_fine(out) ? s->engine.told : NULL;
+        return h;
+    }
+    stop_when_forget(s);
+    return NULL;
 }
 
 /* The arms, ascending, that only results from position `from` on are of. The caller frees them. NULL: out of

@@ -23,6 +23,7 @@ typedef struct explanation {
     engine_source source;
     bandit_reason reason;
     why_facts facts;
+    char sentence[WHY_SENTENCE];
     wire_expected predictions[BANDIT_MOST_METRICS];
     wire_neighbor nearest[NEAREST];
     candidate_key keys[NEAREST]; /* of the nearest */
@@ -256,7 +257,6 @@ static void show(explanation *x, wire_writer *w)
 {
     const past *p = &x->past;
     const bandit_reason *y = &x->reason;
-    char sentence[WHY_SENTENCE];
     for (size_t i = 0; i < p->n_sums; i++)
         x->shown.observations += (int64_t)p->sums[i].count;
     x->facts.rule = y->rule;
@@ -266,12 +266,12 @@ static void show(explanation *x, wire_writer *w)
     x->facts.nearest = x->shown.n_nearest > 0 ? x->nearest[0].trial : 0;
     x->facts.has_nearest = x->shown.n_nearest > 0;
     x->facts.distance = x->shown.n_nearest > 0 ? x->nearest[0].distance : 0.0;
-    why_sentence(sentence, &x->facts);
+    why_sentence(x->sentence, &x->facts);
     x->shown.trial = p->trial;
     x->shown.batch = p->now.batch;
     x->shown.planned_at = p->time;
     x->shown.rule = bandit_reason_rule_name(y->rule);
-    x->shown.sentence = sentence;
+    x->shown.sentence = x->sentence;
     x->shown.score = y->score;
     x->shown.width = y->width;
     x->shown.incumbent = (x->s->config->minimize ? -1.0 : 1.0) * y->incumbent + 0.0;
@@ -283,30 +283,40 @@ static void show(explanation *x, wire_writer *w)
     wire_encode_why(w, &x->shown);
 }
 
+/* With the past and a study to hold the engine. */
+static void find_out(explanation *x, wire_writer *w, engine_outcome *out)
+{
+    out->stored = read_definition(x);
+    if (engine_goes_on(out))
+        restore(x, out);
+    if (engine_goes_on(out))
+        explain(x, out);
+    if (engine_goes_on(out))
+        find_nearest(x, out);
+    if (engine_fine(out))
+        find_leaders(x, out);
+    if (engine_fine(out))
+        find_in_flight(x, out);
+    if (engine_fine(out))
+        show(x, w);
+    engine_settle(out);
+}
+
 void study_why(const app *a, const planned_trial *planned, wire_writer *w, engine_outcome *out)
 {
     explanation x = {.of = planned};
     store_error error = {0};
     x.apart = (app){.config = a->config, .store = a->store, .pool = a->pool, .computing = a->computing};
     out->stored = past_read(&x.past, a->store, planned->study, planned->trial, &error);
-    x.s = out->stored == STORE_OK ? study_new(&x.apart, "") : NULL;
-    if (out->stored == STORE_OK)
-        out->stored = x.s ? read_definition(&x) : STORE_NO_MEMORY;
-    if (engine_goes_on(out))
-        restore(&x, out);
-    if (engine_goes_on(out))
-        explain(&x, out);
-    if (engine_goes_on(out))
-        find_nearest(&x, out);
-    if (engine_fine(out))
-        find_leaders(&x, out);
-    if (engine_fine(out))
-        find_in_flight(&x, out);
-    if (engine_fine(out))
-        show(&x, w);
-    engine_settle(out);
-    if (x.s)
+    if (out->stored != STORE_OK)
+        return;
+    x.s = study_new(&x.apart, "");
+    if (x.s) {
+        find_out(&x, w, out);
         study_free(x.s);
+    } else {
+        out->stored = STORE_NO_MEMORY;
+    }
     free(x.points);
     free(x.in_flight);
     past_clear(&x.past);
