@@ -2,9 +2,10 @@
 import { patch, remove, studyPath } from './api.js';
 import { h, replace, uniqueId } from './dom.js';
 import { plural } from './format.js';
-import { MOST_COMPARED } from './page-compare.js';
 import { may } from './role.js';
 import { actionButton, confirm, reasonOf, toast } from './widgets.js';
+
+export const MOST_COMPARED = 18; // studies; as many as can be told apart, by colour and dash
 
 const studies = (n) => plural(n, 'study', 'studies');
 
@@ -82,8 +83,9 @@ export function bulkActions(chosen, done) {
     return true;
   }
   const compare = h('a', { class: 'button small primary' }, 'Compare');
-  const changing = h('span', { class: 'buttons', hidden: true }, button('Pause', inState('paused')), button('Resume', inState('active')), button('Finish', finish), button('Label…', label), button('Delete…', drop, { class: 'small quiet-danger' }));
-  may('editor').then((allowed) => (changing.hidden = !allowed));
+  const changing = h('span', { class: 'buttons' });
+  const buttons = () => [button('Pause', inState('paused')), button('Resume', inState('active')), button('Finish', finish), button('Label…', label), button('Delete…', drop, { class: 'small quiet-danger' })];
+  may('editor').then((allowed) => replace(changing, allowed ? buttons() : []));
   replace(element, summary, compare, changing);
   return {
     element,

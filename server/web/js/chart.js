@@ -1,9 +1,8 @@
 // Charts with uPlot: theme, size, logarithmic axes, a line of text with the values under the cursor, arrow keys that
 // move the cursor, and a menu that saves the picture.
-import { chartSvg } from './chart-picture.js';
 import { h, replace } from './dom.js';
 import { number } from './format.js';
-import { saveMenu } from './picture.js';
+import { saveMenu } from './save-menu.js';
 import { colour, faded, onThemeChange } from './theme.js';
 
 const uPlot = globalThis.uPlot;
@@ -142,7 +141,7 @@ export function chart(parent, options, signal) {
     'aria-label': config.label,
   });
   stage.style.setProperty('--chart-height', `${config.height ?? 240}px`);
-  const save = saveMenu(() => config.label, () => plot?.ctx.canvas, () => chartSvg(plot, config));
+  const save = saveMenu(() => config.label, () => plot?.ctx.canvas, async () => (await import('./chart-picture.js')).chartSvg(plot, config));
   save.querySelector('summary').setAttribute('aria-label', `Save the chart: ${config.label}`);
   replace(parent, h('div', { class: 'chart-head' }, readout, save), stage);
 

@@ -1,5 +1,5 @@
 // Edit what may change in a study: its name, labels and note, its horizon, how long trials are reserved, how often tried.
-import { get, patch, studyPath } from './api.js';
+import { patch, studyPath } from './api.js';
 import { h, replace, uniqueId } from './dom.js';
 import { Field, KINDS } from './form-fields.js';
 import { actionButton, reasonOf, toast } from './widgets.js';
@@ -31,7 +31,7 @@ export function changesOf(study, edited) {
 }
 
 // study: as it is now
-function edit(study, done) {
+export function edit(study, done) {
   const title = uniqueId('edit');
   const edited = structuredClone(shownOf(study));
   const fields = FIELDS.map((spec) => new Field(edited, spec));
@@ -61,8 +61,4 @@ function edit(study, done) {
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
-}
-
-export function editButton(study, done) {
-  return actionButton('Edit…', { class: 'small', 'aria-label': `Edit ${study.id}` }, async () => edit(await get(studyPath(study.id)), done));
 }

@@ -2,7 +2,7 @@
 import { viridis, viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
 import { number, value } from './format.js';
-import { SvgContext, saveMenu } from './picture.js';
+import { saveMenu } from './save-menu.js';
 import { colour, onThemeChange } from './theme.js';
 
 const MARGIN = { left: 80, right: 28, top: 8, bottom: 44 };
@@ -24,7 +24,7 @@ function tickIndices(n) {
 export function heatmap(parent, signal) {
   const canvas = h('canvas', { class: 'heatmap', tabindex: 0, role: 'img' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
-  const save = saveMenu(() => data?.label ?? 'map', () => data && canvas, () => picture().text());
+  const save = saveMenu(() => data?.label ?? 'map', () => data && canvas, picture);
   replace(parent, h('div', { class: 'chart-head' }, readout, save), canvas);
   let data = null;
   let cursor = null; // [i, j]
@@ -106,11 +106,12 @@ export function heatmap(parent, signal) {
     drawMarks(context, inner);
   }
 
-  function picture() {
+  async function picture() {
+    const { SvgContext } = await import('./picture.js');
     const { width, height } = size();
     const context = new SvgContext(width, height);
     drawAll(context, box());
-    return context;
+    return context.text();
   }
 
   function draw() {

@@ -1,16 +1,13 @@
-// The page's frame: it chooses the page, and shows the parts that all pages share.
+// The page's frame: it chooses the page, and shows the parts that all pages share. The list of studies is loaded at once,
+// other pages when they are opened.
 import { get } from './api.js';
-import { comparePage } from './page-compare.js';
-import { createPage } from './page-create.js';
 import { h, replace } from './dom.js';
 import { address, here } from './router.js';
 import { studiesPage } from './page-studies.js';
-import { studyPage } from './page-study.js';
-import { tokensPage } from './page-tokens.js';
 import { may, roleSign } from './role.js';
 import { themeSwitch } from './theme.js';
 import { currentToken, forgetToken, takeToken, tokenButton } from './token.js';
-import { empty, reasonOf } from './widgets.js';
+import { empty, later, reasonOf } from './widgets.js';
 
 const LOADING = 300; // ms until a page says that it is loading
 const RETRIES = [1000, 2000, 4000]; // ms until a page that could not be opened is opened again; then the last one
@@ -29,16 +26,16 @@ function crumbs(...steps) {
 function pageOf(parts) {
   if (parts.length === 0) return { key: 'studies', page: studiesPage, title: 'Studies', steps: [['Studies', '#/']] };
   if (parts[0] === 'new' && parts.length === 1)
-    return { key: 'new', page: createPage, title: 'New study', steps: [['Studies', '#/'], ['New study', '#/new']] };
+    return { key: 'new', page: later(() => import('./page-create.js'), 'createPage'), title: 'New study', steps: [['Studies', '#/'], ['New study', '#/new']] };
   if (parts[0] === 'compare' && parts.length === 1)
-    return { key: 'compare', page: comparePage, title: 'Compare studies', steps: [['Studies', '#/'], ['Compare', '#/compare']] };
+    return { key: 'compare', page: later(() => import('./page-compare.js'), 'comparePage'), title: 'Compare studies', steps: [['Studies', '#/'], ['Compare', '#/compare']] };
   if (parts[0] === 'tokens' && parts.length === 1)
-    return { key: 'tokens', page: tokensPage, title: 'Tokens', steps: [['Studies', '#/'], ['Tokens', '#/tokens']] };
+    return { key: 'tokens', page: later(() => import('./page-tokens.js'), 'tokensPage'), title: 'Tokens', steps: [['Studies', '#/'], ['Tokens', '#/tokens']] };
   if (parts[0] === 'studies' && parts.length >= 2)
     return {
       key: `study ${parts[1]}`,
       own: true,
-      page: studyPage,
+      page: later(() => import('./page-study.js'), 'studyPage'),
       title: parts[1],
       steps: [['Studies', '#/'], [parts[1], address('studies', parts[1])]],
     };

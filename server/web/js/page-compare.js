@@ -1,5 +1,6 @@
 // Some studies side by side: the best so far of each, and where their definitions differ. #/compare?studies=a,b
 import { get, studyPath } from './api.js';
+import { MOST_COMPARED } from './bulk.js';
 import { chart } from './chart.js';
 import { h, replace } from './dom.js';
 import { count, duration, number, value } from './format.js';
@@ -12,7 +13,6 @@ import { control, empty, panel, select, table, toggle } from './widgets.js';
 const POINTS = 500;
 const COLOURS = ['c-value', 'c-best', 'c-third', 'c-optimum', 's-pending', 's-other'];
 const DASHES = [undefined, [8, 4], [2, 3]];
-export const MOST_COMPARED = COLOURS.length * DASHES.length;
 
 // One column of x values for all lines; a line keeps its last value until its own end.
 export function aligned(lines) {

@@ -3,37 +3,26 @@ import { h, replace, setText } from './dom.js';
 import { Feed, refresher } from './feed.js';
 import { ago, clock, count, duration, fullTime, number, percent } from './format.js';
 import { troubles } from './health.js';
-import { trialPage } from './page-trial.js';
 import { address, go, here } from './router.js';
 import { actions, hasFront, objective, told } from './study-actions.js';
 import { readSharedSeries, speed } from './series.js';
 import { currentToken, tokenButton } from './token.js';
-import { badge, empty, reasonOf } from './widgets.js';
-import { algorithmTab } from './tab-algorithm.js';
-import { benchTab } from './tab-bench.js';
-import { candidatesTab } from './tab-candidates.js';
-import { connectTab } from './tab-connect.js';
-import { insightsTab } from './tab-insights.js';
-import { overviewTab } from './tab-overview.js';
-import { parallelTab } from './tab-parallel.js';
-import { posteriorTab } from './tab-posterior.js';
-import { trialsTab } from './tab-trials.js';
-import { workersTab } from './tab-workers.js';
+import { badge, empty, later, reasonOf } from './widgets.js';
 
 const MOVED = { batches: 'algorithm', model: 'algorithm' }; // former addresses
 
-// Each is called with (element, feed, signal) and fills the element.
+// [address, title, module, function]: the function is called with (element, feed, signal) and fills the element.
 const TABS = [
-  ['', 'Overview', overviewTab],
-  ['trials', 'Trials', trialsTab],
-  ['bench', 'Bench', benchTab],
-  ['workers', 'Workers', workersTab],
-  ['insights', 'Insights', insightsTab],
-  ['posterior', 'Slices and maps', posteriorTab],
-  ['parallel', 'Parallel', parallelTab],
-  ['candidates', 'Candidates', candidatesTab],
-  ['algorithm', 'Algorithm', algorithmTab],
-  ['connect', 'Connect', connectTab],
+  ['', 'Overview', () => import('./tab-overview.js'), 'overviewTab'],
+  ['trials', 'Trials', () => import('./tab-trials.js'), 'trialsTab'],
+  ['bench', 'Bench', () => import('./tab-bench.js'), 'benchTab'],
+  ['workers', 'Workers', () => import('./tab-workers.js'), 'workersTab'],
+  ['insights', 'Insights', () => import('./tab-insights.js'), 'insightsTab'],
+  ['posterior', 'Slices and maps', () => import('./tab-posterior.js'), 'posteriorTab'],
+  ['parallel', 'Parallel', () => import('./tab-parallel.js'), 'parallelTab'],
+  ['candidates', 'Candidates', () => import('./tab-candidates.js'), 'candidatesTab'],
+  ['algorithm', 'Algorithm', () => import('./tab-algorithm.js'), 'algorithmTab'],
+  ['connect', 'Connect', () => import('./tab-connect.js'), 'connectTab'],
 ];
 
 const CONNECTION = {
@@ -190,10 +179,21 @@ function failures(study) {
   return parts.map((state) => `${count(study[`trials_${state}`])} ${state}`).join(', ');
 }
 
+function indexOf(parts) {
+  return TABS.findIndex(([slug]) => slug === (MOVED[parts[2]] ?? parts[2] ?? ''));
+}
+
+function tabAt(parts) {
+  if (parts[2] === 'trials' && parts[3]) return later(() => import('./page-trial.js'), 'trialPage');
+  const [, , load, name] = TABS[indexOf(parts)];
+  return later(load, name);
+}
+
 export async function studyPage(main, { parts, signal }) {
   const id = parts[1];
   const feed = new Feed(id, signal);
   const top = head(feed, signal);
+  TABS[indexOf(parts)]?.[2]().catch(() => {}); // loaded while the study is read; a failure shows when it is opened
   await feed.start();
   const content = h('div', { class: 'tab-content' });
   const links = TABS.map(([slug, text]) => h('a', { href: slug ? address('studies', id, slug) : address('studies', id) }, text));
@@ -204,7 +204,7 @@ export async function studyPage(main, { parts, signal }) {
   async function showTab() {
     const { parts: now } = here();
     if (now[0] !== 'studies' || now[1] !== id) return;
-    const index = TABS.findIndex(([slug]) => slug === (MOVED[now[2]] ?? now[2] ?? ''));
+    const index = indexOf(now);
     leaving.abort();
     leaving = new AbortController();
     const { signal: tabSignal } = leaving;
@@ -214,8 +214,7 @@ export async function studyPage(main, { parts, signal }) {
     document.title = `${TABS[index][1]} · ${id} · banditd`;
     replace(content);
     try {
-      if (now[2] === 'trials' && now[3]) await trialPage(content, feed, tabSignal, now[3]);
-      else await TABS[index][2](content, feed, tabSignal);
+      await tabAt(now)(content, feed, tabSignal, now[3]);
     } catch (error) {
       if (!tabSignal.aborted) replace(content, empty(reasonOf(error, 'this')));
     }

@@ -1,8 +1,5 @@
-// Charts as files: PNG from their canvas, SVG by drawing them again on a context that writes SVG.
-import { saveBlob } from './csv.js';
-import { h } from './dom.js';
+// A context that writes SVG: charts draw on it as on a canvas.
 import { colour } from './theme.js';
-import { toast } from './widgets.js';
 
 const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]);
 const short = (x) => Number(x.toFixed(2));
@@ -108,31 +105,4 @@ export class SvgContext {
     const { width, height, parts } = this;
     return `<svg xmlns="http://www.w3.org/2000/svg" width="${short(width / scale)}" height="${short(height / scale)}" viewBox="0 0 ${short(width)} ${short(height)}"><rect width="100%" height="100%" fill="${colour('surface')}"/>${parts.join('')}</svg>\n`;
   }
-}
-
-// The canvas on the background of the page.
-function solid(canvas) {
-  const copy = h('canvas', { width: canvas.width, height: canvas.height });
-  const context = copy.getContext('2d');
-  context.fillStyle = colour('surface');
-  context.fillRect(0, 0, copy.width, copy.height);
-  context.drawImage(canvas, 0, 0);
-  return copy;
-}
-
-// title(): what the file is named after; canvas(), svg(): the chart; null if it shows nothing
-export function saveMenu(title, canvas, svg) {
-  const name = () => (title().split(':')[0].toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '').slice(0, 60) || 'chart');
-  const nothing = () => toast('There is nothing to save yet.', 'wrong');
-  const save = { PNG: () => (canvas() ? solid(canvas()).toBlob((blob) => saveBlob(`${name()}.png`, blob), 'image/png') : nothing()), SVG: () => (canvas() ? saveBlob(`${name()}.svg`, new Blob([svg()], { type: 'image/svg+xml' })) : nothing()) };
-  const menu = h(
-    'details',
-    { class: 'save' },
-    h('summary', {}, 'Save'),
-    Object.entries(save).map(([kind, work]) => h('button', { type: 'button', class: 'small', onclick: () => {
-      work();
-      menu.open = false;
-    } }, kind)),
-  );
-  return menu;
 }

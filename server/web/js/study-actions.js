@@ -1,9 +1,10 @@
 // The actions on a whole study: pause, resume, finish, delete.
-import { patch, remove, studyPath } from './api.js';
+import { get, patch, remove, studyPath } from './api.js';
 import { count } from './format.js';
-import { editButton } from './edit-study.js';
 import { may } from './role.js';
-import { actionButton, confirm, toast } from './widgets.js';
+import { actionButton, confirm, later, toast } from './widgets.js';
+
+const edit = later(() => import('./edit-study.js'), 'edit');
 
 export function told(study) {
   return study.trials_completed + study.trials_failed + study.trials_infeasible + study.trials_stopped;
@@ -77,7 +78,7 @@ export async function actions(study, done) {
   if (study.state === 'error') buttons.push(actionButton('Try again', named('Try again'), () => change(study, 'active', done)));
   if (study.state !== 'finished') buttons.push(actionButton('Finish', named('Finish'), () => finish(study, done)));
   if (study.state === 'finished') buttons.push(actionButton('Reopen', named('Reopen'), () => change(study, 'active', done)));
-  buttons.push(editButton(study, done));
+  buttons.push(actionButton('Edit…', named('Edit'), async () => edit(await get(studyPath(study.id)), done)));
   buttons.push(actionButton('Delete', { ...named('Delete'), class: 'small quiet-danger' }, () => drop(study, done)));
   return buttons;
 }

@@ -168,7 +168,7 @@ export async function insightsTab(element, feed, signal) {
   const effects = panel('How it follows each', { wide: true, tools: [legend([['line c-value', 'average over the others'], ['band c-value', '± 2 std'], ['points c-best', 'tried']])] });
   const fit = panel('How good the model is');
   const whatIf = whatIfPanel(feed, signal);
-  replace(element, h('div', { class: 'panels' }, matters.element, effects.element, whatIf.element, fit.element));
+  const place = h('div', { class: 'panels' }, matters.element, effects.element, whatIf.element, fit.element);
   const grid = h('div', { class: 'slices' });
   replace(effects.body, grid);
   const charts = new Map(); // parameter -> EffectChart
@@ -184,7 +184,7 @@ export async function insightsTab(element, feed, signal) {
     }));
     choice.hidden = true; // until the server is known to answer for other metrics than the first
     matters.tools.append(choice);
-    get(studyPath(feed.id, `/importance${query({ metric: modelled[1].name })}`), signal).then(
+    if (feed.study.observations) get(studyPath(feed.id, `/importance${query({ metric: modelled[1].name })}`), signal).then(
       () => (choice.hidden = false),
       (error) => (choice.hidden = error.status === 422),
     );
@@ -222,10 +222,17 @@ export async function insightsTab(element, feed, signal) {
       fit.note(fitWords(diagnostics));
       showFit(diagnostics.predictions);
     }, signal);
+  const nothing = empty('No values have been reported yet.');
   const read = refresher(async () => {
+    const any = feed.study.observations > 0;
+    nothing.hidden = any;
+    place.hidden = !any;
+    if (!any) return true;
     const fine = await Promise.all([readImportance(), readFit(), whatIf.read()]);
     return fine.every(Boolean);
   }, signal, 3000);
+  replace(element, nothing, place);
   feed.on('model', read, signal);
+  feed.on('series', () => place.hidden && read(), signal);
   read();
 }

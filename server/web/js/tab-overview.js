@@ -14,10 +14,10 @@ import { address, go } from './router.js';
 import { scatterPanel } from './scatter.js';
 import { readSharedSeries } from './series.js';
 import { hasFront, objective, told } from './study-actions.js';
-import { startSnippets } from './tab-connect.js';
 import { colour } from './theme.js';
-import { guarded, legend, panel, toggle } from './widgets.js';
+import { guarded, later, legend, panel, toggle } from './widgets.js';
 
+const startSnippets = later(() => import('./tab-connect.js'), 'startSnippets');
 const MOST = 200; // pending trials shown
 
 // The regret of the best value so far; if all values are given, also the mean regret of the trials so far. With noise, a
@@ -183,7 +183,7 @@ export async function overviewTab(element, feed, signal) {
     start.element.hidden = !on || feed.study.state !== 'active' || told(feed.study) > 0;
     course.element.hidden = on;
     if (regret) regret.element.hidden = on;
-    if (on && !start.body.firstChild) replace(start.body, startSnippets(feed.study));
+    if (on && !start.body.firstChild) startSnippets(feed.study).then((snippets) => replace(start.body, snippets), () => {}); // read again later
   }
   const readResult = refresher(
     () =>

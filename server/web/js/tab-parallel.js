@@ -5,7 +5,7 @@ import { viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { count, number, value } from './format.js';
-import { SvgContext, saveMenu } from './picture.js';
+import { saveMenu } from './save-menu.js';
 import { address } from './router.js';
 import { objective, otherMetrics } from './study-actions.js';
 import { colour, faded, isDark, onThemeChange } from './theme.js';
@@ -137,7 +137,8 @@ export async function parallelTab(element, feed, signal) {
     });
   }
 
-  function picture() {
+  async function picture() {
+    const { SvgContext } = await import('./picture.js');
     const context = new SvgContext(size.width, size.height);
     drawLines(context, chosen());
     drawAxes(context);

@@ -68,6 +68,19 @@ export function reasonOf(error, what) {
   return String(error.message ?? error);
 }
 
+// A function of a module that is loaded when it is first called.
+export function later(load, name) {
+  return async (...given) => {
+    let module;
+    try {
+      module = await load();
+    } catch {
+      throw new Problem(0, { detail: 'A part of the page could not be loaded. Reload it, and check that the server is running.' });
+    }
+    return module[name](...given);
+  };
+}
+
 const SOON = 300; // ms until a panel says that it is loading
 const loaded = new WeakSet(); // the panels that have shown something
 
