@@ -8,6 +8,7 @@
 #include "server/data/candidate_rows.h"
 #include "server/data/observation_view.h"
 #include "server/data/study_space.h"
+#include "server/study/remembered.h"
 #include "server/study/requests.h"
 #include "server/study/values.h"
 
@@ -144,6 +145,7 @@ void study_amend_observation(study *s, study_request *request)
         reply_undecodable(request, WIRE_INVALID, &errors);
     } else {
         record(s, &now, result->reason, clock_now());
+        remembered_forget(s);
         commit_hold(s->commit, request);
         answer(s, request, &now);
     }

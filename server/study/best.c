@@ -170,7 +170,7 @@ static store_status read_named(double **rows, const study *s, const question *q,
     return status;
 }
 
-static void answer_best(const study *s, const question *q, wire_best *observed, wire_recommended *recommended)
+static void answer_best(const study *s, question *q, wire_best *observed, wire_recommended *recommended)
 {
     const wire_study *definition = q->source.config->wire;
     bool finite = q->source.reference_candidates > 0;
@@ -196,7 +196,7 @@ static void answer_best(const study *s, const question *q, wire_best *observed, 
         recommended->parameters = second.parameters;
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_best(&w, observed, recommended);
-        reply_json(q->request, &w);
+        question_reply(q, &w);
     } else {
         reply_store_problem(q->request, status);
     }
@@ -218,7 +218,7 @@ static store_status find_observed(const study *s, const question *q, best_value 
     return status;
 }
 
-static void best(study *s, question *q)
+void question_answer_best(study *s, question *q)
 {
     if (q->source.config->several) {
         fronts_answer_best(s, q);
@@ -246,6 +246,8 @@ static void best(study *s, question *q)
                           .candidate = found.candidate,
                           .value = found.value,
                           .with_belief = true};
+    if (!has_results)
+        q->kind = REMEMBERED_NOTHING; /* every result changes this answer */
     if (has_results && found.given)
         believe(s, q, &found, &observed);
     answer_best(s, q, &observed, &recommended);
@@ -253,5 +255,5 @@ static void best(study *s, question *q)
 
 void study_best(study *s, study_request *request)
 {
-    question_ask(s, request, best);
+    question_ask_kept(s, request, REMEMBERED_BEST);
 }

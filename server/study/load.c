@@ -305,6 +305,7 @@ void study_unload(study *s)
         study_free_old_configs(s);
     study_config_free(s->config);
     s->config = NULL;
+    remembered_forget(s);
     pending_results_clear(s->results);
     s->expiry_write = 0;
     study_drop_curves(s);

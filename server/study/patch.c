@@ -182,6 +182,7 @@ static void replace_config(study *s, study_config *config)
 {
     config->next = s->config;
     s->config = config;
+    remembered_forget(s);
 }
 
 bool study_name_features(study *s, char *const *names, size_t n, char **definition)

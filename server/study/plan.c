@@ -6,6 +6,7 @@
 #include "server/study/failures.h"
 #include "server/study/observations.h"
 #include "server/study/plan_internal.h"
+#include "server/study/remembered.h"
 #include "server/study/stop_when.h"
 #include "server/study/trials.h"
 #include "server/study/turn_end.h"
@@ -150,6 +151,8 @@ static void take_plan(study *s, plan *p)
         plan_state_set_continues(s->plans, stop_rule_continues(p->stop_rule));
     if (!p->extends || p->n_picks > 0)
         record_picks(s, p);
+    if (!p->extends)
+        remembered_refresh(s);
     study_cancel_retired(s); /* in case candidates were retired during the plan */
 }
 

@@ -21,6 +21,7 @@ static void question_done(study *s, study_job *job)
     commit_hold(s->commit, q->request); /* the state that the answer is based on may not be on disk yet */
     if (keyed)
         commit_submit(s->commit);
+    remembered_keep(s, q);
     free(q);
 }
 
@@ -41,7 +42,27 @@ static void run_question(study *s, engine_job *job)
     study_post(s, &q->done);
 }
 
-void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q))
+void question_fill(question *q, const study *s, study_request *request, remembered_kind kind)
+{
+    q->source = engine_source_of(s);
+    q->request = request;
+    q->kind = kind;
+    q->best_trial = s->best_trial;
+    q->best_value = s->best_value;
+    q->imported = s->imported;
+    q->forgotten = s->forgotten;
+    if (kind != REMEMBERED_NOTHING)
+        q->answer = kind == REMEMBERED_BEST ? question_answer_best : question_answer_model;
+}
+
+void question_reply(question *q, wire_writer *w)
+{
+    if (q->kind != REMEMBERED_NOTHING && !w->failed)
+        q->kept = strndup(w->data, w->size);
+    reply_json(q->request, w);
+}
+
+static void ask(study *s, study_request *request, remembered_kind kind, void (*answer)(study *s, question *q))
 {
     if (s->state == STUDY_AWAITING_CANDIDATES) {
         reply_problem(request, REPLY_CONFLICT, NULL, "the study has no candidates yet: upload them first");
@@ -52,14 +73,23 @@ void question_ask(study *s, study_request *request, void (*answer)(study *s, que
         reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
+    question_fill(q, s, request, kind);
+    if (answer)
+        q->answer = answer;
     q->job.run = run_question;
-    q->source = engine_source_of(s);
-    q->request = request;
     request->held = true;
-    q->answer = answer;
-    q->best_trial = s->best_trial;
-    q->best_value = s->best_value;
     study_post_engine(s, &q->job);
+}
+
+void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q))
+{
+    ask(s, request, REMEMBERED_NOTHING, answer);
+}
+
+void question_ask_kept(study *s, study_request *request, remembered_kind kind)
+{
+    if (!remembered_answer(s, request, kind))
+        ask(s, request, kind, NULL);
 }
 
 wire_prediction question_in_units(const question *q, const bandit_prediction *p)
@@ -218,7 +248,7 @@ static size_t asked_metric(const question *q)
     return name ? SIZE_MAX : 0;
 }
 
-static void model(study *s, question *q)
+void question_answer_model(study *s, question *q)
 {
     bandit_description d;
     size_t metric = asked_metric(q);
@@ -268,11 +298,14 @@ static void model(study *s, question *q)
                         .observations = (int64_t)d.observations};
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_model(&w, &shown);
-    reply_json(q->request, &w);
+    question_reply(q, &w);
     free(points);
 }
 
 void study_model(study *s, study_request *request)
 {
-    question_ask(s, request, model);
+    if (request->context) /* of one metric */
+        question_ask(s, request, question_answer_model);
+    else
+        question_ask_kept(s, request, REMEMBERED_MODEL);
 }

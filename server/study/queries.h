@@ -3,6 +3,7 @@
 #define SERVER_STUDY_QUERIES_H
 
 #include "server/study/engine_lane.h"
+#include "server/study/remembered.h"
 
 typedef struct question {
     engine_job job;
@@ -11,13 +12,28 @@ typedef struct question {
     study_request *request;
     int64_t best_trial, best_candidate;
     double best_value;
+    int64_t imported, forgotten; /* the study's, at the question's turn */
     engine_outcome outcome;
+    remembered_kind kind;                         /* what is remembered of the answer */
+    char *kept;                                   /* a copy of the answer; NULL: none */
     void (*answer)(study *s, struct question *q); /* runs on the engine lane; answers the request */
 } question;
 
 /* Calls `answer` on the engine lane, with the engine in the state of the study at this turn. `answer` must
  * answer the request; its reply is held until that state is on disk. Call in the study's turn. */
 void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q));
+
+/* The same for `best` or `model`, whose answer is remembered. */
+void question_ask_kept(study *s, study_request *request, remembered_kind kind);
+
+/* Sets the question up as of this turn. */
+void question_fill(question *q, const study *s, study_request *request, remembered_kind kind);
+
+/* Answers with the writer's text, and keeps a copy to remember it. */
+void question_reply(question *q, wire_writer *w);
+
+void question_answer_best(study *s, question *q);
+void question_answer_model(study *s, question *q);
 
 /* The engine's prediction in the metric's units and with its sign. */
 wire_prediction question_in_units(const question *q, const bandit_prediction *p);

@@ -9,6 +9,7 @@
 #include "server/study/commit.h"
 #include "server/study/pending_results.h"
 #include "server/study/plan_state.h"
+#include "server/study/remembered.h"
 #include "server/study/trial_queue.h"
 #include "server/study/waiting_line.h"
 #include <pthread.h>
@@ -86,6 +87,8 @@ struct study {
     bool has_keys; /* some candidates have keys, which are only in the store */
     int64_t best_trial;
     double best_value;
+    remembered remembered[REMEMBERED_KINDS];
+    int64_t forgotten; /* how often these were forgotten */
 
     size_t engine_jobs_out; /* posted, and not finished in a turn yet */
     uint16_t *failures;     /* for failures.c: the record of each candidate; NULL: nothing to record */

@@ -1,7 +1,10 @@
 /* The best value of a study, and the point that is recommended. */
+#include "server/base/computing.h"
 #include "tests/support/study_fixture.h"
 
 #include <math.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,14 +123,110 @@ static void without_noise_the_mean_decides(void **state)
     recommend_among(*state, DEFINITION("maximize", EXACT), 3, false);
 }
 
+/* ---- while a batch is planned ----------------------------------------------------------------------------- */
+
+/* Keeps both threads that compute busy. */
+typedef struct blocker {
+    computing_job jobs[2];
+    sem_t begun, end;
+} blocker;
+
+static blocker busy;
+
+static void wait_for_end(computing_job *job)
+{
+    (void)job;
+    sem_post(&busy.begun);
+    sem_wait(&busy.end);
+}
+
+static void wait_for_jobs(study_fixture *f, size_t jobs)
+{
+    computing_statistics now;
+    do {
+        sched_yield();
+        computing_read_statistics(f->app.computing, &now);
+    } while (now.jobs != jobs);
+}
+
+static void block(study_fixture *f)
+{
+    wait_for_jobs(f, 0); /* what is made after a batch is ready */
+    for (int i = 0; i < 2; i++) {
+        busy.jobs[i] = (computing_job){.run = wait_for_end};
+        computing_submit(f->app.computing, &busy.jobs[i], NULL);
+    }
+    for (int i = 0; i < 2; i++)
+        sem_wait(&busy.begun);
+}
+
+static void unblock(void)
+{
+    sem_post(&busy.end);
+    sem_post(&busy.end);
+}
+
+static void tell(study_fixture *f, int64_t trial, double value)
+{
+    char body[80];
+    snprintf(body, sizeof body, "{'results':[{'trial':%lld,'value':%g}]}", (long long)trial, value);
+    study_answer told = study_fixture_tell(f, "s", body);
+    assert_int_equal(told.kind, REPLY_OK);
+    study_answer_clear(&told);
+}
+
+#define IN_BATCHES                                                                                           \
+    "{'id':'s','metric':{'name':'y','goal':'maximize'},'seed':5,'feedback':'batch','algorithm':" NOISY ","   \
+    "'domain':{'type':'candidates','scaling':'none','points':[[0],[0.3],[0.6],[5]]}}"
+
+/* Reports the same value for all trials of a batch, and returns the number of the last one. */
+static int64_t tell_all(study_fixture *f, int64_t first, double value)
+{
+    study_answer a = study_fixture_ask(f, "s", "{'count':9,'wait_seconds':60}");
+    int64_t last = first + (int64_t)json_array_size(json_object_get(a.body, "trials")) - 1;
+    assert_true(last >= first);
+    study_answer_clear(&a);
+    for (int64_t trial = first; trial <= last; trial++)
+        tell(f, trial, value);
+    return last;
+}
+
+/* Once it has been asked for, `best` waits for no batch: neither for the next one nor for later ones. */
+static void it_is_remembered_while_a_batch_is_planned(void **state)
+{
+    study_fixture *f = *state;
+    sem_init(&busy.begun, 0, 0);
+    sem_init(&busy.end, 0, 0);
+    study_fixture_create(f, IN_BATCHES);
+    int64_t last = tell_all(f, 1, 2);
+    wait_for_jobs(f, 0);
+    study_answer first = study_fixture_best(f, "s");
+    for (int round = 0; round < 3; round++) {
+        study_answer a = study_fixture_ask(f, "s", "{'wait_seconds':60}");
+        assert_int_equal(study_answer_integer(&a, "trials/0/id"), ++last);
+        study_answer_clear(&a);
+        block(f);
+        tell(f, last, 1); /* the last one of its batch */
+        wait_for_jobs(f, 3);
+        a = study_fixture_best(f, "s");
+        unblock(); /* first: without it nothing ends, not even a test that has failed */
+        assert_int_equal(a.kind, REPLY_OK);
+        assert_int_equal(study_answer_integer(&a, "observed/trial"), 1);
+        assert_true(round > 0 || json_equal(a.body, first.body));
+        study_answer_clear(&a);
+    }
+    study_answer_clear(&first);
+    sem_destroy(&busy.begun);
+    sem_destroy(&busy.end);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, study_fixture_setup, study_fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(imports_count_before_the_first_batch),
-        TEST(trials_and_imports_are_compared),
-        TEST(a_lucky_value_is_not_recommended),
-        TEST(without_noise_the_mean_decides),
+        TEST(imports_count_before_the_first_batch),      TEST(trials_and_imports_are_compared),
+        TEST(a_lucky_value_is_not_recommended),          TEST(without_noise_the_mean_decides),
+        TEST(it_is_remembered_while_a_batch_is_planned),
     };
     return cmocka_run_group_tests_name("best", tests, NULL, NULL);
 }
