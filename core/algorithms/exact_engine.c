@@ -312,8 +312,9 @@ static bandit_status keep_rules(const bandit_exact_engine *e, const bandit_genom
     if (!e->rule->keeps_population)
         return bandit_design_random(&e->engine, e->n_picked + (attempt << 12), limits, coded, found, err);
     *found = bandit_feasible_repair(genome, &polytope, true, genes, coded);
+    bool no_memory = polytope.no_memory;
     bandit_polytope_clear(&polytope);
-    return BANDIT_OK;
+    return no_memory ? bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory") : BANDIT_OK;
 }
 
 /* Chooses the next point of a space, and appends it if it is new. *found is false if all points tried are

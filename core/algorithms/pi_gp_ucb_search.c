@@ -253,6 +253,8 @@ bandit_status bandit_pi_choose(bandit_pi_space *e, bandit_pi_batch *b, const ban
     *found = s.found;
     if (status == BANDIT_OK && !s.found && s.genome.space->rules)
         status = bandit_design_random(&e->base, b->n_picks, limits, e->coded, found, err);
+    if (status == BANDIT_OK && s.polytope.no_memory)
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_polytope_clear(&s.polytope);
     if (s.found)
         memcpy(e->coded, s.answer, e->base.arms->space->n * sizeof *e->coded);

@@ -60,9 +60,11 @@ static bandit_status choose_allowed(const bandit_engine *engine, bandit_genome *
         *found = bandit_feasible_repair(genome, &polytope, true, genes, coded) &&
                  accepts(engine, limits, coded, true);
     }
+    if (polytope.no_memory)
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_polytope_clear(&polytope);
     uint64_t stream = how == RANDOM ? engine->batch ^ (number + 1) << 40 : engine->batch;
-    if (!*found)
+    if (status == BANDIT_OK && !*found)
         status = bandit_feasible_draw(genome, stream, wanted, genes, &drawn, NULL, err);
     size_t stride = drawn / 8 | 1;
     for (size_t attempt = 0; status == BANDIT_OK && attempt < 2 * drawn && !*found; attempt++) {

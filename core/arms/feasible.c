@@ -27,8 +27,10 @@ static bool project(const bandit_genome *g, bandit_polytope *p, double *genes, d
     for (size_t k = 0; k < p->n_pivots; k++) /* as the equations were solved */
         genes[p->pivots[k]] = bandit_space_encode_number(g->space, p->pivots[k], solved[p->pivots[k]]);
     double *t = malloc((p->n + 1) * sizeof *t);
-    if (!t)
+    if (!t) {
+        p->no_memory = true;
         return false;
+    }
     bandit_polytope_read(p, genes, t);
     bool inside = bandit_polytope_enter(p, 0.0, CYCLES, t);
     /* rounding needs a little room; a set without an inner point has none */
@@ -144,8 +146,10 @@ bool bandit_feasible_step(const bandit_genome *g, bandit_polytope *p, const doub
         return true;
     double *whole = malloc(s->n * sizeof *whole);
     bool found = false;
-    if (!whole)
+    if (!whole) {
+        p->no_memory = true;
         return false;
+    }
     memcpy(whole, genes, s->n * sizeof *whole);
     found = bandit_feasible_repair(g, p, false, genes, coded);
     for (int k = 0; k < HALVINGS && !found; k++) {
@@ -310,6 +314,7 @@ static void draw_walks(walker *w, size_t wanted, double *genes, size_t *found)
     size_t n = s->n, n_starts = 0, apart = n > LEAST_STEPS ? n : LEAST_STEPS, done = 0;
     double *starts = malloc(STARTS * n * sizeof *starts);
     *found = 0;
+    w->polytope.no_memory |= !starts;
     for (size_t k = 0; starts && k < ATTEMPTS && n_starts < STARTS && !bandit_pause(); k++) {
         double *to = starts + n_starts * n;
         bandit_genome_sweep(w->g, k, to);
@@ -353,6 +358,8 @@ bandit_status bandit_feasible_draw(bandit_genome *g, uint64_t stream, size_t wan
         *found = draw_sequence(&w, wanted, genes, share);
         if (*found < wanted)
             draw_walks(&w, wanted, genes, found);
+        if (w.polytope.no_memory)
+            status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
     bandit_polytope_clear(&w.polytope);
     free(w.memory);

@@ -11,7 +11,8 @@
 
 /* Repairs the genes of an attempt: its point, rounded, then keeps the rules. Returns false if it could not be
  * repaired. thorough: also changes one parameter after another, which takes longer. `polytope` and `coded` (n)
- * are scratch; coded receives the point. Without memory it returns false. */
+ * are scratch; coded receives the point. Without memory it returns
+ * false and sets polytope->no_memory. */
 bool bandit_feasible_repair(const bandit_genome *genome, bandit_polytope *polytope, bool thorough,
                             double *genes, double *coded);
 

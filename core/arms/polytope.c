@@ -138,8 +138,10 @@ bandit_status bandit_polytope_build(bandit_polytope *p, const bandit_genome *g, 
     const bandit_space *s = g->space;
     const bandit_rules *rules = s->rules;
     size_t all = 0, q = 0, r = rules ? rules->n : 0;
-    if (!reserve(p, s))
+    if (!reserve(p, s)) {
+        p->no_memory = true;
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
     p->coordinates = p->indices;
     p->place = p->indices + s->n;
     size_t *column = p->place + s->n, *free_parameters = column + s->n, *pivots = free_parameters + s->n;

@@ -17,6 +17,8 @@ typedef struct bandit_polytope {
     double *g, *h;         /* m x n, m */
     double *c, *d;         /* n_pivots, n_pivots x n */
     bool impossible;       /* an equation cannot hold */
+    bool
+        no_memory; /* set when an allocation failed, here or in a repair (feasible.h), which the owner reports */
     double *memory;
     size_t *indices, *place; /* of the coordinates and pivots; n parameters: the column, or SIZE_MAX */
     size_t capacity, capacity_indices;

@@ -97,6 +97,7 @@ bandit_status bandit_maximizer_start(bandit_maximizer *max, const bandit_space *
                                      uint64_t seed, uint64_t batch, bandit_error *err)
 {
     bandit_genome_clear(&max->genome);
+    max->polytope.no_memory = false;
     max->n_grid = 0;
     max->exhaustive = false;
     max->batch = batch;
@@ -239,5 +240,5 @@ bandit_status bandit_maximizer_run(bandit_maximizer *max, const bandit_objective
             return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
     *found = s.found;
-    return BANDIT_OK;
+    return max->polytope.no_memory ? bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory") : BANDIT_OK;
 }
