@@ -121,6 +121,11 @@ static void add_retired(void *arg, uint32_t candidate)
     add(arg, 0, "candidate %u", candidate);
 }
 
+static void add_key(void *arg, const store_key *key)
+{
+    add(arg, 0, "candidate %lld: key '%s'", I(key->candidate), key->key);
+}
+
 /* ---- tables --------------------------------------------------------------------------------------------- */
 
 typedef struct place {
@@ -196,6 +201,12 @@ static store_status read_retired(const place *p, int64_t after, lines *out)
     return store_read_retired(p->s, p->study, add_retired, out, p->err);
 }
 
+static store_status read_keys(const place *p, int64_t after, lines *out)
+{
+    (void)after;
+    return store_read_keys(p->s, p->study, 0, SIZE_MAX, add_key, out, p->err);
+}
+
 /* The sums, dictionary and state of the last batch; the two blobs as one line each. */
 static store_status read_engine(const place *p, int64_t after, lines *out)
 {
@@ -232,6 +243,7 @@ static const struct {
     {"batches", read_batches, true},
     {"observations", read_observations, true},
     {"retired_candidates", read_retired, false},
+    {"candidate_keys", read_keys, false},
     {"engine_states", read_engine, false},
 };
 

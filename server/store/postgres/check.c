@@ -42,6 +42,7 @@ static const char *const checks[] = {
     OF_STUDY("arm_sums"),
     OF_STUDY("engine_states"),
     OF_STUDY("retired_candidates"),
+    OF_STUDY("candidate_keys"),
     REFERS("contents", "r.study IS NOT NULL", "studies", "p.study = r.study"),
     REFERS("tokens", "r.study IS NOT NULL", "studies", "p.study = r.study"),
     REFERS("candidate_blocks", "true", "contents", "p.content = r.content"),

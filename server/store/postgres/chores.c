@@ -66,10 +66,7 @@ static store_status expire_answers(store *s, int64_t *expired)
 
 store_chore pg_chore(store *s)
 {
-    static const int study_tables[] = {SQL_SLICE_LOG,          SQL_SLICE_ATTEMPTS,     SQL_SLICE_LATE,
-                                       SQL_SLICE_AMENDMENTS,   SQL_SLICE_MEASUREMENTS, SQL_SLICE_TRIALS,
-                                       SQL_SLICE_OBSERVATIONS, SQL_SLICE_SUMS,         SQL_SLICE_RETIRED,
-                                       SQL_SLICE_ENGINE,       SQL_SLICE_BATCHES};
+    static const int study_tables[] = {SQL_STUDY_SLICES};
     static const int content_tables[] = {SQL_SLICE_BLOCKS};
     int64_t content = 0, study = 0, expired = 0;
     if (!sql_of(s)->chores_left || atomic_load(&pg_of(s)->taken))

@@ -60,28 +60,28 @@
 #define LEFT_IN(table) "EXISTS (SELECT FROM " table " WHERE study = d.s)"
 
 /* X(identifier, text) */
-#define PG_LIST(X)                                                                                                                                                                                           \
-    /* Every commit has the next number. ?1 generation, ?2 number, ?3 and ?4 as in the table. */                                                                                                             \
-    X(PG_NUMBER, MUST_CHANGE("UPDATE writer SET number = ?2, studies = ?3, contents = ?4 "                                                                                                                   \
-                             "WHERE generation = ?1 AND number = ?2 - 1"))                                                                                                                                   \
-    /* ?2 first, ?3 end, ?4 bytes in a row: the part of each block */                                                                                                                                        \
-    X(PG_ROWS, "SELECT first, n, octet_length(rows)::int8, substring(rows FROM "                                                                                                                             \
-               "((greatest(first, ?2) - first) * ?4 + 1)::int4 FOR "                                                                                                                                         \
-               "((least(first + n, ?3) - greatest(first, ?2)) * ?4)::int4) FROM candidate_blocks "                                                                                                           \
-               "WHERE content = ?1 AND first >= coalesce((SELECT max(first) FROM candidate_blocks "                                                                                                          \
-               "WHERE content = ?1 AND first <= ?2), 0) AND first < ?3 ORDER BY first")                                                                                                                      \
-    X(PG_ROWS_AT,                                                                                                                                                                                            \
-      "SELECT place, substring(b.rows FROM ((i.at - b.first) * ?3 + 1)::int4 FOR ?3::int4) "                                                                                                                 \
-      "FROM unnest(?2) WITH ORDINALITY AS i(at, place) JOIN LATERAL (SELECT first, rows "                                                                                                                    \
-      "FROM candidate_blocks WHERE content = ?1 AND first <= i.at ORDER BY first DESC LIMIT 1) b "                                                                                                           \
-      "ON true")                                                                                                                                                                                             \
-    X(PG_DROPPED_CONTENT, "SELECT content FROM contents WHERE state = ?1 AND state <> 1 + ?2 LIMIT 1")                                                                                                       \
-    X(PG_DELETED_STUDY, "SELECT study FROM studies WHERE deleted = ?1 + ?2 AND deleted = 1 LIMIT 1")                                                                                                         \
-    X(PG_BLOCKS_LEFT,                                                                                                                                                                                        \
-      "SELECT count(*) FROM (SELECT FROM candidate_blocks WHERE content = ?1 + ?2 LIMIT 1) b")                                                                                                               \
-    X(PG_ROWS_LEFT,                                                                                                                                                                                          \
-      "SELECT count(*) FROM (SELECT ?1 + ?2 AS s) d WHERE " LEFT_IN("log") " OR " LEFT_IN("attempts") " OR " LEFT_IN("late_results") " OR " LEFT_IN("amendments") " OR " LEFT_IN(                            \
-          "measurements") " OR " LEFT_IN("trials") " OR " LEFT_IN("observations") " OR " LEFT_IN("arm_sums") " OR " LEFT_IN("retired_candidates") " OR " LEFT_IN("engine_states") " OR " LEFT_IN("batches")) \
+#define PG_LIST(X)                                                                                                                                                                                               \
+    /* Every commit has the next number. ?1 generation, ?2 number, ?3 and ?4 as in the table. */                                                                                                                 \
+    X(PG_NUMBER, MUST_CHANGE("UPDATE writer SET number = ?2, studies = ?3, contents = ?4 "                                                                                                                       \
+                             "WHERE generation = ?1 AND number = ?2 - 1"))                                                                                                                                       \
+    /* ?2 first, ?3 end, ?4 bytes in a row: the part of each block */                                                                                                                                            \
+    X(PG_ROWS, "SELECT first, n, octet_length(rows)::int8, substring(rows FROM "                                                                                                                                 \
+               "((greatest(first, ?2) - first) * ?4 + 1)::int4 FOR "                                                                                                                                             \
+               "((least(first + n, ?3) - greatest(first, ?2)) * ?4)::int4) FROM candidate_blocks "                                                                                                               \
+               "WHERE content = ?1 AND first >= coalesce((SELECT max(first) FROM candidate_blocks "                                                                                                              \
+               "WHERE content = ?1 AND first <= ?2), 0) AND first < ?3 ORDER BY first")                                                                                                                          \
+    X(PG_ROWS_AT,                                                                                                                                                                                                \
+      "SELECT place, substring(b.rows FROM ((i.at - b.first) * ?3 + 1)::int4 FOR ?3::int4) "                                                                                                                     \
+      "FROM unnest(?2) WITH ORDINALITY AS i(at, place) JOIN LATERAL (SELECT first, rows "                                                                                                                        \
+      "FROM candidate_blocks WHERE content = ?1 AND first <= i.at ORDER BY first DESC LIMIT 1) b "                                                                                                               \
+      "ON true")                                                                                                                                                                                                 \
+    X(PG_DROPPED_CONTENT, "SELECT content FROM contents WHERE state = ?1 AND state <> 1 + ?2 LIMIT 1")                                                                                                           \
+    X(PG_DELETED_STUDY, "SELECT study FROM studies WHERE deleted = ?1 + ?2 AND deleted = 1 LIMIT 1")                                                                                                             \
+    X(PG_BLOCKS_LEFT,                                                                                                                                                                                            \
+      "SELECT count(*) FROM (SELECT FROM candidate_blocks WHERE content = ?1 + ?2 LIMIT 1) b")                                                                                                                   \
+    X(PG_ROWS_LEFT,                                                                                                                                                                                              \
+      "SELECT count(*) FROM (SELECT ?1 + ?2 AS s) d WHERE " LEFT_IN("log") " OR " LEFT_IN("attempts") " OR " LEFT_IN("late_results") " OR " LEFT_IN("amendments") " OR " LEFT_IN("measurements") " OR " LEFT_IN( \
+          "trials") " OR " LEFT_IN("observations") " OR " LEFT_IN("arm_sums") " OR " LEFT_IN("retired_candidates") " OR " LEFT_IN("candidate_keys") " OR " LEFT_IN("engine_states") " OR " LEFT_IN("batches"))   \
     X(PG_ANSWERS_EXPIRED, "SELECT count(*) FROM (SELECT FROM answers WHERE time <= ?1 - ?2 LIMIT 1) a")
 
 typedef enum pg_id {

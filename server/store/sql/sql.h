@@ -196,4 +196,33 @@ store_status sql_read_keys_at(store *s, int64_t study, const int64_t *indices, s
 store_status sql_find_key(store *s, int64_t study, const char *key, int64_t *candidate, store_error *err);
 store_status sql_read_retired(store *s, int64_t study, store_retired_row *row, void *arg, store_error *err);
 
+/* The functions that are the same in every SQL backend, for the initializer of its store_backend. */
+#define SQL_BACKEND                                                                                          \
+    .study_count = sql_study_count, .study_describe = sql_study_describe, .study_stage = sql_study_stage,    \
+    .study_publish = sql_study_publish, .log_append = sql_log_append, .content_attach = sql_content_attach,  \
+    .content_extend = sql_content_extend, .candidate_retire = sql_candidate_retire,                          \
+    .candidate_restore = sql_candidate_restore, .keys_clear = sql_keys_clear, .key_put = sql_key_put,        \
+    .batch_insert = sql_batch_insert, .batch_extend = sql_batch_extend, .trial_renew = sql_trial_renew,      \
+    .late_result_insert = sql_late_result_insert, .measurement_put = sql_measurement_put,                    \
+    .observation_insert = sql_observation_insert, .observation_amend = sql_observation_amend,                \
+    .content_append = sql_content_append, .content_abandon = sql_content_abandon,                            \
+    .answer_put = sql_answer_put, .token_put = sql_token_put, .token_remove = sql_token_remove,              \
+    .read_studies = sql_read_studies, .count_studies = sql_count_studies, .read_totals = sql_read_totals,    \
+    .read_study = sql_read_study, .read_staged = sql_read_staged, .read_trials = sql_read_trials,            \
+    .read_trial = sql_read_trial, .read_attempts = sql_read_attempts,                                        \
+    .read_late_results = sql_read_late_results, .read_amendments = sql_read_amendments,                      \
+    .read_measurements = sql_read_measurements, .read_batches = sql_read_batches,                            \
+    .read_values = sql_read_values, .read_observations = sql_read_observations,                              \
+    .read_observation_page = sql_read_observation_page,                                                      \
+    .read_observation_amendments = sql_read_observation_amendments, .read_retired = sql_read_retired,        \
+    .read_keys = sql_read_keys, .read_keys_at = sql_read_keys_at, .find_key = sql_find_key,                  \
+    .read_engine_state = sql_read_engine_state, .read_answer = sql_read_answer,                              \
+    .read_tokens = sql_read_tokens, .read_log = sql_read_log
+
+/* The tables with rows of a study, in the order in which the rows of a deleted one are removed. */
+#define SQL_STUDY_SLICES                                                                                     \
+    SQL_SLICE_LOG, SQL_SLICE_ATTEMPTS, SQL_SLICE_LATE, SQL_SLICE_AMENDMENTS, SQL_SLICE_MEASUREMENTS,         \
+        SQL_SLICE_TRIALS, SQL_SLICE_OBSERVATIONS, SQL_SLICE_SUMS, SQL_SLICE_RETIRED, SQL_SLICE_KEYS,         \
+        SQL_SLICE_ENGINE, SQL_SLICE_BATCHES
+
 #endif

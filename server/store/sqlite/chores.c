@@ -117,10 +117,7 @@ static store_status remove_slice(sqlite_store *s, int64_t owner, const sql_id *t
 
 store_chore sqlite_chore(store *base)
 {
-    static const sql_id study_tables[] = {SQL_SLICE_LOG,          SQL_SLICE_ATTEMPTS,     SQL_SLICE_LATE,
-                                          SQL_SLICE_AMENDMENTS,   SQL_SLICE_MEASUREMENTS, SQL_SLICE_TRIALS,
-                                          SQL_SLICE_OBSERVATIONS, SQL_SLICE_SUMS,         SQL_SLICE_RETIRED,
-                                          SQL_SLICE_KEYS,         SQL_SLICE_ENGINE,       SQL_SLICE_BATCHES};
+    static const sql_id study_tables[] = {SQL_STUDY_SLICES};
     static const sql_id content_tables[] = {SQL_SLICE_BLOCKS};
     sqlite_store *s = sqlite_of(base);
     connection *c = &s->writer;
