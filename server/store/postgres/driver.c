@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static const char *const texts[PG_COUNT] = {
 #define X(identifier, text) [identifier] = (text),
@@ -91,13 +92,25 @@ static bool prepare(pg_connection *c, int id, const pg_parameters *parameters)
     return c->prepared[id];
 }
 
+/* A reader's statement with its parameters. */
+static void send_started(pg_connection *c)
+{
+    pg_parameters parameters;
+    pg_decode(&parameters, &c->bytes, 0, c->types);
+    if (prepare(c, (int)c->id, &parameters) &&
+        (!pg_send(c, (int)c->id, &parameters) || pq.PQsetSingleRowMode(c->conn) != 1))
+        pg_fail_lost(c, &c->error, "a query");
+}
+
 static void start(sql_connection *base, sql_id id, const char *types, va_list args)
 {
     pg_connection *c = of(base);
-    pg_parameters parameters;
     pq.PQclear(c->result);
     c->result = NULL;
+    c->id = id;
+    c->types = types;
     c->row = -1;
+    c->taken = 0;
     c->error = (store_error){0};
     c->bytes.n = 0;
     if (!pg_encode(&c->bytes, types, args)) {
@@ -107,10 +120,7 @@ static void start(sql_connection *base, sql_id id, const char *types, va_list ar
         pg_ask(c->store, (int)id, types, &c->bytes, &error);
         c->error = error;
     } else {
-        pg_decode(&parameters, &c->bytes, 0, types);
-        if (prepare(c, (int)id, &parameters) &&
-            (!pg_send(c, (int)id, &parameters) || pq.PQsetSingleRowMode(c->conn) != 1))
-            pg_fail_lost(c, &c->error, "a query");
+        send_started(c);
     }
 }
 
@@ -118,38 +128,61 @@ static void start(sql_connection *base, sql_id id, const char *types, va_list ar
 static bool receive(pg_connection *c)
 {
     pq.PQclear(c->result);
+    c->result = NULL;
     c->row = 0;
-    while ((c->result = pq.PQgetResult(c->conn))) {
+    while (!c->error.status && (c->result = pq.PQgetResult(c->conn))) {
         ExecStatusType status = pq.PQresultStatus(c->result);
         if (status == PGRES_SINGLE_TUPLE)
             return true;
-        if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && !c->error.status)
+        if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
             pg_fail(c, c->result, &c->error, "a query");
         pq.PQclear(c->result);
+        c->result = NULL;
     }
+    return false;
+}
+
+/* Asks again over a new connection, up to the row behind those that were taken: they come in their order, and what is
+ * added comes behind them. */
+static bool ask_again(pg_connection *c)
+{
+    double deadline = store_clock() + c->pool->patience;
+    while (c->error.status == STORE_UNREACHABLE && store_clock() < deadline) {
+        size_t passed = 0;
+        c->error = (store_error){0};
+        if (pg_connect(c, c->pool->uri, &c->error) == STORE_OK &&
+            pg_execute_text(c, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", &c->error) == STORE_OK)
+            send_started(c);
+        while (!c->error.status && passed < c->taken && receive(c))
+            passed++;
+        if (!c->error.status)
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    }
+    c->pool = NULL; /* once is enough */
     return false;
 }
 
 static bool step(sql_connection *base)
 {
     pg_connection *c = of(base);
-    if (c->error.status)
-        return false;
-    if (!c->store)
-        return receive(c);
-    return c->result && ++c->row < pq.PQntuples(c->result);
+    if (c->store)
+        return c->result && ++c->row < pq.PQntuples(c->result);
+    bool more = receive(c);
+    while (!more && c->error.status == STORE_UNREACHABLE && c->pool && c->id != SQL_BEGIN &&
+           c->id != SQL_COMMIT && ask_again(c))
+        more = receive(c);
+    c->taken += more;
+    return more;
 }
 
 static store_status finish(sql_connection *base, store_error *err)
 {
     pg_connection *c = of(base);
-    if (c->store || c->error.status) {
-        pq.PQclear(c->result);
-        c->result = NULL;
-    }
-    if (!c->store)
-        while (c->conn && !c->error.status && receive(c))
-            ;
+    while (!c->store && step(base))
+        ;
+    pq.PQclear(c->result);
+    c->result = NULL;
     if (c->error.status && err)
         *err = c->error;
     return c->error.status;

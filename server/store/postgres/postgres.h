@@ -47,13 +47,17 @@ typedef struct pg_connection {
     sql_connection base;
     struct pg_connection *next; /* in the pool of readers */
     pg_store *store;            /* of the writer; NULL: this is a reader */
-    PGconn *conn;               /* NULL: none */
+    pg_store *pool; /* of a reader, which connects again where its connection is lost; NULL: it does not */
+    PGconn *conn;   /* NULL: none */
     bool prepared[PG_COUNT];
     bool unconfirmed; /* a commit was not waited for until the standbys had it */
     pg_bytes bytes;   /* parameters of the statement under way */
     /* The statement under way. */
+    sql_id id;
+    const char *types;
     PGresult *result;
     int row;
+    size_t taken;      /* rows so far */
     store_error error; /* status STORE_OK: none */
 } pg_connection;
 
@@ -80,13 +84,14 @@ struct pg_store {
     size_t n_entries, capacity, n_sent;
     size_t mark, mark_bytes;
     pg_bytes bytes;
-    int64_t generation, number; /* of this server; of the last commit that is known to have happened */
-    bool maybe_next;            /* one more may have happened: its answer was not received */
-    int64_t studies;            /* the last number that a study has */
-    int64_t studies_before;     /* the same when the transaction began */
-    char session[64];           /* the last one that had the lock: its process and start */
-    atomic_bool taken;          /* another server has had the lock since: nothing is written any more */
-    _Atomic double away_since;  /* of store_clock; 0: the database can be reached */
+    int64_t generation, number;  /* of this server; of the last commit that is known to have happened */
+    bool maybe_next;             /* one more may have happened: its answer was not received */
+    int64_t studies;             /* the last number that a study has */
+    int64_t studies_before;      /* the same when the transaction began */
+    char session[64];            /* the last one that had the lock: its process and start */
+    atomic_bool taken;           /* another server has had the lock since: nothing is written any more */
+    _Atomic double unread_since; /* the same, for reads */
+    _Atomic double away_since;   /* of store_clock; 0: the database can be reached */
     _Atomic uint64_t reconnects, ambiguous_happened, ambiguous_lost;
 
     struct pg_known *known;

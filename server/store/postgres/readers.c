@@ -5,7 +5,6 @@
 #include <time.h>
 
 enum { idle_readers = 8 };                /* kept open between reads */
-static const double longest_wait = 5.0;   /* s, for a lost database: a thread waits with the read */
 static const double pause_seconds = 0.05; /* between attempts */
 
 /* Never waits for a connection, since a row's callback may read from the store again. */
@@ -57,6 +56,7 @@ static pg_connection *open_reader(pg_store *s, store_status *status, store_error
         return NULL;
     }
     c->base.driver = &pg_driver;
+    c->pool = s;
     *status = pg_connect(c, s->uri, err);
     if (!*status)
         return c;
@@ -81,29 +81,37 @@ static pg_connection *begin_idle(pg_store *s)
     return NULL;
 }
 
+/* A connection in a transaction, at the first attempt; NULL: *status and *err say why. */
+static pg_connection *begin_once(pg_store *s, store_status *status, store_error *err)
+{
+    *status = STORE_OK;
+    pg_connection *c = begin_idle(s);
+    if (c || !(c = open_reader(s, status, err)))
+        return c;
+    *status = sql_run(&c->base, err, SQL_BEGIN, "");
+    if (!*status)
+        return c;
+    drop(c);
+    return NULL;
+}
+
+/* Where the database is away, all reads together wait for the patience, and later ones not at all. */
 sql_connection *pg_begin_read(store *base, store_status *status, store_error *err)
 {
     pg_store *s = pg_of(base);
     if (s->snapshot)
         return &s->writer.base; /* its transaction is open already */
-    double wait = s->patience < longest_wait ? s->patience : longest_wait;
-    double deadline = store_clock() + wait;
     for (;;) {
         store_error own = {0};
-        *status = STORE_OK;
-        pg_connection *c = begin_idle(s);
-        if (!c && (c = open_reader(s, status, &own))) {
-            *status = sql_run(&c->base, &own, SQL_BEGIN, "");
-            if (*status) {
-                drop(c);
-                c = NULL;
-            }
-        }
-        if (c)
+        pg_connection *c = begin_once(s, status, &own);
+        if (c) {
+            atomic_store(&s->unread_since, 0);
             return &c->base;
-        double since = atomic_load(&s->away_since), now = store_clock();
-        bool known_to_be_away = since > 0 && now - since > wait;
-        if (*status != STORE_UNREACHABLE || now >= deadline || known_to_be_away) {
+        }
+        double since = 0, now = store_clock();
+        if (atomic_compare_exchange_strong(&s->unread_since, &since, now))
+            since = now;
+        if (*status != STORE_UNREACHABLE || now - since >= s->patience) {
             note_read(base, *status);
             if (err)
                 *err = own;
