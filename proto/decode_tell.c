@@ -4,11 +4,13 @@
 
 #include <stdlib.h>
 
-void wire_fill_values(wire_object *o, wire_result *result)
+/* An object of numbers by metric. */
+static void fill_named(wire_object *o, const char *member, const wire_range *range, wire_named_value **out,
+                       size_t *n_out)
 {
     wire_decoder *d = o->decoder;
-    const json_t *json = wire_take(o, "values", WIRE_OPTIONAL);
-    wire_place at = wire_place_member(o->place, "values");
+    const json_t *json = wire_take(o, member, WIRE_OPTIONAL);
+    wire_place at = wire_place_member(o->place, member);
     if (!json_is_object(json)) {
         wire_refuse(d, &at, "must be an object");
         return;
@@ -22,20 +24,42 @@ void wire_fill_values(wire_object *o, wire_result *result)
         wire_refuse(d, &at, "must have at most %d values", WIRE_MAX_METRICS);
         return;
     }
-    result->values = wire_allocate(d, n, sizeof *result->values);
-    if (!result->values)
+    wire_named_value *list = *out = wire_allocate(d, n, sizeof *list);
+    if (!list)
         return;
     /* The iterators take a non-const object but do not change it. */
     json_t *values = (json_t *)(uintptr_t)json;
     for (void *i = json_object_iter(values); i; i = json_object_iter_next(values, i)) {
-        wire_named_value *value = &result->values[result->n_values];
+        wire_named_value *value = &list[*n_out];
         value->name = wire_duplicate(d, json_object_iter_key(i));
         if (!value->name)
             return;
-        result->n_values++;
+        (*n_out)++;
         wire_place place = wire_place_member(&at, value->name);
-        wire_read_real(d, &place, json_object_iter_value(i), &wire_value, &value->value);
+        wire_read_real(d, &place, json_object_iter_value(i), range, &value->value);
     }
+}
+
+void wire_fill_values(wire_object *o, wire_result *result)
+{
+    fill_named(o, "values", &wire_value, &result->values, &result->n_values);
+}
+
+void wire_fill_std_errors(wire_object *o, wire_result *result)
+{
+    static const wire_range range = {.min = WIRE_MIN_STD_ERROR, .max = WIRE_MAX_VALUE};
+    if (wire_has(o, "std_errors")) {
+        wire_forbid(o, "std_error", "cannot be given together with std_errors");
+        fill_named(o, "std_errors", &range, &result->std_errors, &result->n_std_errors);
+    } else {
+        wire_take_number(o, "std_error", &range, NULL, &result->std_error);
+    }
+}
+
+void wire_forbid_std_errors(wire_object *o, const char *detail)
+{
+    wire_forbid(o, "std_error", detail);
+    wire_forbid(o, "std_errors", detail);
 }
 
 void wire_take_arm(wire_object *o, int64_t *candidate, char **key, wire_assignments *parameters)
@@ -100,15 +124,19 @@ static void fill_result(wire_decoder *d, const wire_place *at, const json_t *jso
     result->outcome = has_state ? states[state].outcome : WIRE_COMPLETED;
     if (!understood) {
         /* For an unknown state it is not known which members are allowed. */
-        static const char *const others[] = {"value", "values", "repeats", "retry", "reason"};
+        static const char *const others[] = {"value",      "values", "repeats", "std_error",
+                                             "std_errors", "retry",  "reason"};
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
             wire_has(&o, others[i]);
     } else {
         fill_measured(&o, has_state, result);
-        if (wire_has(&o, "value") || wire_has(&o, "values"))
+        if (wire_has(&o, "value") || wire_has(&o, "values")) {
             wire_take_given_integer(&o, "repeats", 1, WIRE_MAX_REPEATS, &result->repeats);
-        else
+            wire_fill_std_errors(&o, result);
+        } else {
             wire_forbid(&o, "repeats", "only allowed together with a value");
+            wire_forbid_std_errors(&o, "only allowed together with a value");
+        }
         if (result->outcome == WIRE_FAILED)
             wire_take_boolean(&o, "retry", &result->retry);
         else
@@ -149,7 +177,10 @@ void wire_result_clear(wire_result *result)
 {
     for (size_t i = 0; i < result->n_values; i++)
         free(result->values[i].name);
+    for (size_t i = 0; i < result->n_std_errors; i++)
+        free(result->std_errors[i].name);
     free(result->values);
+    free(result->std_errors);
     free(result->reason);
     free(result->metadata);
 }

@@ -6,6 +6,10 @@
 
 /* The member "values". */
 void wire_fill_values(wire_object *o, wire_result *result);
+/* "std_error" or "std_errors", beside a value. */
+void wire_fill_std_errors(wire_object *o, wire_result *result);
+/* Refuses both. */
+void wire_forbid_std_errors(wire_object *o, const char *detail);
 /* "candidate", "key" or "parameters"; *candidate is −1 unless it is given. *key is a new string. */
 void wire_take_arm(wire_object *o, int64_t *candidate, char **key, wire_assignments *parameters);
 /* Frees what the result holds. */

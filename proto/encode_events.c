@@ -1,8 +1,10 @@
 #include "proto/encode_events.h"
 
 #include "proto/encode.h"
+#include "proto/recorded_values.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Text between the values. */
 static void put(wire_writer *w, const char *text)
@@ -53,6 +55,20 @@ static void true_member(wire_writer *w, const char *key, bool truth)
     wire_boolean(w, true);
 }
 
+/* By metric: an event does not know which metric is the first. */
+static void std_errors_member(wire_writer *w, const char *recorded)
+{
+    if (!wire_has_std_errors(recorded))
+        return;
+    char *errors = wire_recorded_std_errors(recorded);
+    w->failed |= !errors;
+    if (errors) {
+        wire_key(w, "std_errors");
+        wire_raw(w, errors);
+    }
+    free(errors);
+}
+
 void wire_encode_trial_event(wire_writer *w, int64_t id, int64_t time, const wire_trial_event *trial)
 {
     begin(w, id, trial->type);
@@ -67,6 +83,8 @@ void wire_encode_trial_event(wire_writer *w, int64_t id, int64_t time, const wir
         wire_time_member(w, "lease_expires_at", trial->lease_expires_at);
     if (trial->has_value)
         wire_real_member(w, "value", trial->value);
+    if (trial->has_value)
+        std_errors_member(w, trial->recorded);
     if (trial->has_step)
         wire_integer_member(w, "step", trial->step);
     true_member(w, "best", trial->best);
@@ -118,13 +136,16 @@ void wire_encode_state_event(wire_writer *w, int64_t id, int64_t time, const cha
 }
 
 void wire_encode_observation_event(wire_writer *w, int64_t id, int64_t time, int64_t observation,
-                                   const char *state, const double *value, const char *reason)
+                                   const char *state, const double *value, const char *recorded,
+                                   const char *reason)
 {
     begin(w, id, "observation");
     wire_integer_member(w, "observation", observation);
     wire_string_member(w, "state", state);
     if (value)
         wire_real_member(w, "value", *value);
+    if (value)
+        std_errors_member(w, recorded);
     true_member(w, "amended", true);
     wire_optional_string(w, "reason", reason);
     wire_time_member(w, "time", time);

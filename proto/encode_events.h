@@ -18,6 +18,7 @@ typedef struct wire_trial_event {
     int32_t attempt;                     /* 0: left out */
     const char *worker;                  /* NULL or "": left out */
     int64_t issued_at, lease_expires_at; /* ms; 0: left out */
+    const char *recorded;                /* as of wire_trial: its standard errors are shown */
     bool has_value;
     double value;
     bool best;    /* it is now the study's best trial; false: left out */
@@ -40,7 +41,8 @@ void wire_encode_state_event(wire_writer *w, int64_t id, int64_t time, const cha
 
 /* An amended imported result. value NULL: it was taken back. */
 void wire_encode_observation_event(wire_writer *w, int64_t id, int64_t time, int64_t observation,
-                                   const char *state, const double *value, const char *reason);
+                                   const char *state, const double *value, const char *recorded,
+                                   const char *reason);
 
 /* Any other event with a count. */
 void wire_encode_count_event(wire_writer *w, int64_t id, int64_t time, const char *type, int64_t count);

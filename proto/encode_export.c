@@ -4,6 +4,7 @@
 #include "proto/arrays.h"
 #include "proto/encode.h"
 #include "proto/read_observations.h"
+#include "proto/recorded_values.h"
 
 #include <assert.h>
 #include <math.h>
@@ -28,6 +29,12 @@ static const char *place_name(const wire_study *study, size_t place, char room[2
         return study->feature_names[place];
     snprintf(room, 24, "x%zu", place);
     return room;
+}
+
+/* Whether the metric has a column for standard errors beside that of the first objective: it is modelled. */
+static bool has_own_std_error(const wire_study *study, size_t metric)
+{
+    return &study->metrics[metric] != wire_objective(study) && !study->metrics[metric].recorded;
 }
 
 void wire_write_table_header(wire_writer *w, const wire_study *study, bool with_keys)
@@ -57,6 +64,13 @@ void wire_write_table_header(wire_writer *w, const wire_study *study, bool with_
     }
     for (size_t i = 0; i < sizeof last / sizeof *last; i++)
         wire_cell(w, last[i]);
+    wire_cell(w, "std_error");
+    for (size_t i = 0; i < study->n_metrics; i++) {
+        char name[sizeof "std_errors." + 4 * WIRE_MAX_NAME];
+        snprintf(name, sizeof name, "std_errors.%s", study->metrics[i].name);
+        if (has_own_std_error(study, i))
+            wire_cell(w, name);
+    }
     wire_line_end(w);
 }
 
@@ -85,6 +99,23 @@ static void write_recorded(wire_writer *w, const wire_study *study, const char *
             wire_cell(w, "");
     }
     json_decref(values);
+}
+
+static void write_std_errors(wire_writer *w, const wire_study *study, const char *recorded)
+{
+    const wire_metric *metrics[WIRE_MAX_METRICS] = {wire_objective(study)};
+    double errors[WIRE_MAX_METRICS];
+    size_t n = 1;
+    for (size_t i = 0; i < study->n_metrics; i++)
+        if (has_own_std_error(study, i))
+            metrics[n++] = &study->metrics[i];
+    w->failed |= !wire_read_std_errors(recorded, metrics, n, errors);
+    for (size_t i = 0; i < n && !w->failed; i++) {
+        if (errors[i] > 0.0)
+            wire_real(w, errors[i]);
+        else
+            wire_cell(w, "");
+    }
 }
 
 double wire_recorded_value(const char *recorded, const char *name)
@@ -154,6 +185,7 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
     write_number(w, !imported && trial->batch >= 0, trial->batch);
     write_time(w, trial->issued_at);
     wire_cell(w, trial->metadata ? trial->metadata : "");
+    write_std_errors(w, study, trial->recorded);
     wire_line_end(w);
 }
 

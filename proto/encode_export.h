@@ -6,7 +6,7 @@
 
 /* The table, which wire_observations_reader can read back: trial, candidate or the parameters, value, state,
  * attempt, worker, reason, told_at, repeats, values.<name> of each recorded metric, origin, observation, batch,
- * issued_at and metadata. The features of candidates follow their numbers, by name or as x0, x1 … A parameter or a
+ * issued_at, metadata, std_error, and std_errors.<name> of each other modelled metric. The features of candidates follow their numbers, by name or as x0, x1 … A parameter or a
  * feature with one of these names is called parameters.<name>. */
 void wire_write_table_header(wire_writer *w, const wire_study *study, bool with_keys);
 /* trial->parameters is required in a space, trial->point for candidates with features. observation: 0, or the number of an imported result; then

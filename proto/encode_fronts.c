@@ -35,6 +35,8 @@ static void encode_members(wire_writer *w, const wire_study *definition, const w
 {
     if (point->trial > 0)
         wire_integer_member(w, "trial", point->trial);
+    if (point->observation > 0)
+        wire_integer_member(w, "observation", point->observation);
     wire_arm_members(w, point->candidate, point->key, point->space, point->parameters);
     encode_values(w, definition, point->values, point->stds);
     if (point->stds && has_bounds(definition))
@@ -98,7 +100,10 @@ void wire_encode_feasible_best(wire_writer *w, const wire_study *definition, con
     wire_key(w, "observed");
     if (best->given) {
         wire_object_begin(w);
-        wire_integer_member(w, "trial", best->trial);
+        if (best->observation > 0)
+            wire_integer_member(w, "observation", best->observation);
+        else
+            wire_integer_member(w, "trial", best->trial);
         wire_arm_members(w, best->candidate, best->key, best->space, best->parameters);
         wire_real_member(w, "value", best->value);
         encode_values(w, definition, values, NULL);

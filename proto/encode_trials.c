@@ -1,22 +1,48 @@
 #include "proto/encode.h"
+#include "proto/recorded_values.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 /* `recorded` is the text of a JSON object; its members are written into the current object. */
 void wire_encode_values(wire_writer *w, const wire_metric *objective, double value, const char *recorded)
 {
+    char *values = wire_recorded_values(recorded);
+    w->failed |= !values;
     wire_object_begin(w);
     wire_real_member(w, objective->name, value);
-    wire_raw_members(w, recorded);
+    if (values)
+        wire_raw_members(w, values);
     wire_object_end(w);
+    free(values);
+}
+
+/* "std_error", that of the first objective; and if another metric has one, "std_errors" with all of them. */
+void wire_encode_std_errors(wire_writer *w, const wire_metric *objective, const char *recorded)
+{
+    double error;
+    if (!wire_has_std_errors(recorded))
+        return;
+    char *errors = wire_recorded_std_errors(recorded);
+    w->failed |= !errors || !wire_read_std_errors(recorded, &objective, 1, &error);
+    if (!w->failed && error > 0.0)
+        wire_real_member(w, "std_error", error);
+    if (!w->failed && wire_count_std_errors(recorded) > (error > 0.0)) {
+        wire_key(w, "std_errors");
+        wire_raw(w, errors);
+    }
+    free(errors);
 }
 
 /* What was reported together with a value. */
 static void encode_told_with(wire_writer *w, const wire_metric *objective, double value, const char *recorded,
                              int64_t repeats, const char *metadata)
 {
-    if (recorded && *recorded) {
+    if (recorded && *recorded && strncmp(recorded, "{\"\":", 4) != 0) {
         wire_key(w, "values");
         wire_encode_values(w, objective, value, recorded);
     }
+    wire_encode_std_errors(w, objective, recorded);
     if (repeats > 1)
         wire_integer_member(w, "repeats", repeats);
     if (metadata && *metadata) {
@@ -149,8 +175,7 @@ void wire_encode_imported(wire_writer *w, const wire_imported *imported)
         wire_point_member(w, imported->point, imported->dimension);
     if (imported->has_value)
         wire_real_member(w, "value", imported->value);
-    if (imported->repeats > 1)
-        wire_integer_member(w, "repeats", imported->repeats);
+    encode_told_with(w, imported->objective, imported->value, imported->recorded, imported->repeats, NULL);
     wire_optional_string(w, "reason", imported->reason);
     wire_time_member(w, "imported_at", imported->imported_at);
     ENCODE_LIST(w, "amendments", imported->amended, imported->n_amended, encode_amended);

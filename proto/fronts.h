@@ -7,9 +7,10 @@
 
 /* A point with the values that were reported for it, or with what the models expect of it. */
 typedef struct wire_front_point {
-    int64_t trial;     /* whose values these are; 0: left out */
-    int64_t candidate; /* < 0: left out */
-    const char *key;   /* of the candidate; "" or NULL: left out */
+    int64_t trial;       /* whose values these are; 0: left out */
+    int64_t observation; /* the number of the imported result whose values these are; 0: left out */
+    int64_t candidate;   /* < 0: left out */
+    const char *key;     /* of the candidate; "" or NULL: left out */
     const wire_study *space;
     const double *parameters; /* coded, of the space; NULL: left out */
     const double *values;     /* reported, or means */

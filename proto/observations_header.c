@@ -25,6 +25,7 @@ static const struct {
     {"observation", COLUMN_PASSED_OVER},
     {"issued_at", COLUMN_PASSED_OVER},
     {"metadata", COLUMN_PASSED_OVER},
+    {"std_error", COLUMN_STD_ERROR},
 };
 
 static bool has_prefix(const char *text, size_t n, const char *prefix)
@@ -33,12 +34,36 @@ static bool has_prefix(const char *text, size_t n, const char *prefix)
     return n > length && memcmp(text, prefix, length) == 0;
 }
 
+/* "values.<name>" or "std_errors.<name>" of a metric, or the name of one beside the first objective; otherwise
+ * NO_COLUMN. */
+static size_t metric_column(const wire_observations_reader *r, const char *text, size_t n)
+{
+    static const char *const prefixes[] = {"values.", "std_errors."};
+    const wire_study *study = r->study;
+    for (size_t i = 0; i < study->n_metrics; i++) {
+        const char *name = study->metrics[i].name;
+        if (&study->metrics[i] != wire_objective(study) && is_text(text, n, name))
+            return observations_metric_column(r) + i;
+        for (size_t k = 0; k < 2; k++) {
+            size_t prefix = strlen(prefixes[k]);
+            if (has_prefix(text, n, prefixes[k]) && is_text(text + prefix, n - prefix, name))
+                return observations_metric_column(r) + k * study->n_metrics + i;
+        }
+    }
+    return NO_COLUMN;
+}
+
 /* A column that every table has; otherwise NO_COLUMN. */
 static size_t own_column(const wire_observations_reader *r, const char *text, size_t n)
 {
     for (size_t i = 0; i < sizeof own_columns / sizeof *own_columns; i++)
         if (is_text(text, n, own_columns[i].name))
             return own_columns[i].column <= COLUMN_KEY && is_space(r) ? NO_COLUMN : own_columns[i].column;
+    size_t metric = has_prefix(text, n, "values.") || has_prefix(text, n, "std_errors.")
+                        ? metric_column(r, text, n)
+                        : NO_COLUMN;
+    if (metric != NO_COLUMN)
+        return metric;
     return has_prefix(text, n, "values.") ? COLUMN_PASSED_OVER : NO_COLUMN;
 }
 
@@ -88,7 +113,7 @@ static wire_status refuse_column(const wire_observations_reader *r, const char *
     }
     wire_errors_add(
         errors, "",
-        "the header has an unknown column \"%.*s\"%s: known are %s%s (or \"value\"), repeats%s%s; "
+        "the header has an unknown column \"%.*s\"%s: known are %s%s (or \"value\"), repeats, std_error%s%s; "
         "?ignore= with the names of other columns skips these",
         n > 100 ? 100 : (int)n, text, observations_hint(text, n), is_space(r) ? "" : "candidate, key, ",
         wire_objective(r->study)->name, known, r->n_places > SHOWN ? " …" : "");
@@ -101,7 +126,8 @@ bool wire_is_table_column(const char *name)
     for (size_t i = 0; i < sizeof own_columns / sizeof *own_columns; i++)
         if (own_columns[i].column != COLUMN_KEY && is_text(name, n, own_columns[i].name))
             return true;
-    return has_prefix(name, n, "values.") || has_prefix(name, n, WIRE_PARAMETER_PREFIX);
+    return has_prefix(name, n, "values.") || has_prefix(name, n, "std_errors.") ||
+           has_prefix(name, n, WIRE_PARAMETER_PREFIX);
 }
 
 /* A cell of the header. */
@@ -123,6 +149,8 @@ wire_status observations_take_name(wire_observations_reader *r, const char *text
         is_text(text, n, wire_objective(r->study)->name))
         cell.own = COLUMN_VALUE;
     if (cell.parameter == NO_COLUMN && cell.own == NO_COLUMN)
+        cell.own = metric_column(r, text, n);
+    if (cell.parameter == NO_COLUMN && cell.own == NO_COLUMN)
         return refuse_column(r, text, n, errors);
     if (r->n_columns == COLUMNS_MAXIMUM) {
         wire_errors_add(errors, "", "the header has more than %d columns", COLUMNS_MAXIMUM);
@@ -136,6 +164,8 @@ wire_status observations_take_name(wire_observations_reader *r, const char *text
 
 static const char *column_name(const wire_observations_reader *r, size_t which, char room[24])
 {
+    if (which >= observations_metric_column(r))
+        return r->study->metrics[(which - observations_metric_column(r)) % r->study->n_metrics].name;
     if (which >= COLUMN_PARAMETER)
         return observations_place_name(r, which - COLUMN_PARAMETER, room);
     size_t i = 0;
@@ -190,7 +220,7 @@ static wire_status resolve_header(wire_observations_reader *r, bool *seen, bool 
 wire_status observations_end_header(wire_observations_reader *r, wire_errors *errors)
 {
     size_t n = r->n_places;
-    bool *seen = calloc(COLUMN_PARAMETER + n, sizeof *seen);
+    bool *seen = calloc(COLUMN_PARAMETER + n + 2 * r->study->n_metrics, sizeof *seen);
     bool *prefixed = calloc(n ? n : 1, sizeof *prefixed);
     r->columns = calloc(r->n_columns, sizeof *r->columns);
     wire_status status = WIRE_NO_MEMORY;

@@ -17,7 +17,9 @@ typedef enum column {
     COLUMN_REPEATS,
     COLUMN_STATE,
     COLUMN_PASSED_OVER,
-    COLUMN_PARAMETER /* plus the index of the parameter, or of the feature */
+    COLUMN_STD_ERROR,
+    COLUMN_PARAMETER /* plus the index of the parameter, or of the feature; after these, of each metric the value,
+                        and of each metric the standard error */
 } column;
 
 #define NO_COLUMN SIZE_MAX
@@ -51,12 +53,19 @@ struct wire_observations_reader {
     char key[WIRE_MAX_KEY + 1]; /* of the row */
     char *ignored; /* names of columns, each followed by NUL, then another NUL; NULL: none. Owned */
     wire_observation row;
-    bool completed; /* the row's state, if there is such a column */
+    double *metrics;         /* the row's values of metrics, then their standard errors; NaN: not given */
+    wire_named_value *named; /* room for as many */
+    bool completed;          /* the row's state, if there is such a column */
 };
 
 static inline bool is_space(const wire_observations_reader *r)
 {
     return r->study->domain_type == WIRE_DOMAIN_SPACE;
+}
+
+static inline size_t observations_metric_column(const wire_observations_reader *r)
+{
+    return COLUMN_PARAMETER + r->n_places;
 }
 
 static inline bool is_text(const char *text, size_t n, const char *word)

@@ -101,6 +101,7 @@ static wire_status take_element(void *arg, size_t index, json_t *element, wire_e
                 wire_take_real(&o, "value", WIRE_REQUIRED, &wire_value, &observation.value);
         }
         wire_take_integer(&o, "repeats", WIRE_OPTIONAL, 1, WIRE_MAX_REPEATS, &observation.repeats);
+        wire_fill_std_errors(&o, &values);
         wire_object_close(&o);
     }
     wire_status status = d.no_memory || errors->no_memory ? WIRE_NO_MEMORY
@@ -111,6 +112,9 @@ static wire_status take_element(void *arg, size_t index, json_t *element, wire_e
         snprintf(place, sizeof place, "/observations/%zu", index);
         observation.values = values.values;
         observation.n_values = values.n_values;
+        observation.std_error = values.std_error;
+        observation.std_errors = values.std_errors;
+        observation.n_std_errors = values.n_std_errors;
         status = hand_over(r, place, &observation, errors);
     }
     wire_result_clear(&values);
@@ -140,6 +144,8 @@ static void begin_row(wire_observations_reader *r)
     r->completed = !r->has_state;
     for (size_t i = 0; i < r->n_places; i++)
         r->parameters[i] = NAN;
+    for (size_t i = 0; i < 2 * r->study->n_metrics; i++)
+        r->metrics[i] = NAN;
 }
 
 /* A whole number from min to max. */
@@ -159,6 +165,54 @@ static wire_status refuse_number(wire_observations_reader *r, wire_errors *error
     snprintf(detail, sizeof detail, "must be a finite number from -1e+100 to 1e+100, not \"%.*s\"%s",
              n > 40 ? 40 : (int)n, text, observations_hint(text, n));
     return refuse_row(r, errors, "value", detail);
+}
+
+/* The value of a metric, or its standard error. */
+static wire_status take_metric(wire_observations_reader *r, size_t place, const char *text, size_t n,
+                               wire_errors *errors)
+{
+    const wire_study *study = r->study;
+    bool is_error = place >= study->n_metrics;
+    const char *name = study->metrics[place % study->n_metrics].name;
+    double *out = &r->metrics[place], least = is_error ? WIRE_MIN_STD_ERROR : -WIRE_MAX_VALUE;
+    char detail[240];
+    if (wire_read_number(text, n, WIRE_NUMBER_LOOSE, out) == WIRE_NUMBER_FINITE && *out >= least &&
+        *out <= WIRE_MAX_VALUE)
+        return WIRE_OK;
+    snprintf(detail, sizeof detail, "%s must be a number from %g to 1e+100, not \"%.*s\"%s",
+             is_error ? "the standard error" : "the value", least, n > 40 ? 40 : (int)n, text,
+             observations_hint(text, n));
+    return refuse_row(r, errors, name, detail);
+}
+
+static size_t objective_place(const wire_observations_reader *r)
+{
+    return (size_t)(wire_objective(r->study) - r->study->metrics);
+}
+
+/* Names the given ones of n numbers. Returns how many. */
+static size_t name_metrics(const wire_study *study, const double *numbers, wire_named_value *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < study->n_metrics; i++)
+        if (!isnan(numbers[i]))
+            out[n++] = (wire_named_value){.name = study->metrics[i].name, .value = numbers[i]};
+    return n;
+}
+
+/* Sets the row's lists of values and standard errors. A value that is the first objective's only is no list. */
+static void complete_metrics(wire_observations_reader *r)
+{
+    const wire_study *study = r->study;
+    wire_observation *row = &r->row;
+    if (row->has_value)
+        r->metrics[objective_place(r)] = row->value;
+    row->n_values = name_metrics(study, r->metrics, r->named);
+    row->n_std_errors = name_metrics(study, r->metrics + study->n_metrics, r->named + study->n_metrics);
+    row->values = row->n_values > 1 || !row->has_value ? r->named : NULL;
+    row->std_errors = row->n_std_errors > 0 ? r->named + study->n_metrics : NULL;
+    if (!row->values)
+        row->n_values = 0;
 }
 
 /* The value of a feature. Empty cells are none. */
@@ -246,13 +300,17 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
         return read_count(text, n, 1, WIRE_MAX_REPEATS, &r->row.repeats)
                    ? WIRE_OK
                    : refuse_row(r, errors, "repeats", "must be an integer from 1 to 1000000");
+    case COLUMN_STD_ERROR:
+        return take_metric(r, r->study->n_metrics + objective_place(r), text, n, errors);
     case COLUMN_STATE:
         r->completed = is_text(text, n, "completed");
         return WIRE_OK;
     default:
         break;
     }
-    return take_place(r, what - COLUMN_PARAMETER, text, n, errors);
+    return what >= observations_metric_column(r)
+               ? take_metric(r, what - observations_metric_column(r), text, n, errors)
+               : take_place(r, what - COLUMN_PARAMETER, text, n, errors);
 }
 
 static wire_status complete_row(wire_observations_reader *r, wire_errors *errors)
@@ -310,6 +368,7 @@ static wire_status take_row(void *arg, size_t columns, wire_errors *errors)
     wire_status status = is_space(r) ? complete_row(r, errors) : WIRE_OK;
     if (!is_space(r) && !r->by_number && !r->by_key)
         status = complete_features(r, errors);
+    complete_metrics(r);
     return status == WIRE_OK ? hand_over(r, place, &r->row, errors) : status;
 }
 
@@ -327,6 +386,12 @@ wire_status wire_observations_reader_new(wire_observations_reader **out, wire_ob
     r->list = (wire_json_list){.name = "observations", .element = take_element, .arg = r};
     r->n_places =
         study->domain_type == WIRE_DOMAIN_CANDIDATES ? (size_t)study->dimension.value : study->n_parameters;
+    r->metrics = calloc(2 * study->n_metrics, sizeof *r->metrics);
+    r->named = calloc(2 * study->n_metrics, sizeof *r->named);
+    if (!r->metrics || !r->named) {
+        wire_observations_reader_free(r);
+        return WIRE_NO_MEMORY;
+    }
     if (r->n_places > 0) {
         r->parameters = calloc(r->n_places, sizeof *r->parameters);
         if (!r->parameters) {
@@ -400,6 +465,8 @@ void wire_observations_reader_free(wire_observations_reader *r)
     free(r->header);
     free(r->columns);
     free(r->parameters);
+    free(r->metrics);
+    free(r->named);
     free(r->ignored);
     free(r);
 }

@@ -29,6 +29,9 @@ typedef struct wire_observation {
     const wire_named_value *values; /* "values", or NULL */
     size_t n_values;
     int64_t repeats; /* at least 1 */
+    wire_number std_error;
+    const wire_named_value *std_errors; /* "std_errors", or NULL */
+    size_t n_std_errors;
 } wire_observation;
 
 /* Takes observation `index` (from 0, in the order given); borrowed. False to refuse it: adds its problem,

@@ -39,9 +39,10 @@
 #define WIRE_MAX_TRIALS          1000 /* in one ask or tell */
 #define WIRE_MAX_PREDICTIONS     10000
 #define WIRE_MAX_REPEATS         1000000
-#define WIRE_MAX_VALUE           1e100 /* of a result, also −: sums of squares stay finite */
-#define WIRE_MAX_REASON          1000  /* characters */
-#define WIRE_MAX_RESULT_METADATA 4096  /* bytes */
+#define WIRE_MAX_VALUE           1e100  /* of a result, also −: sums of squares stay finite */
+#define WIRE_MIN_STD_ERROR       1e-100 /* squares do not vanish */
+#define WIRE_MAX_REASON          1000   /* characters */
+#define WIRE_MAX_RESULT_METADATA 4096   /* bytes */
 
 typedef enum wire_status { WIRE_OK, WIRE_MALFORMED, WIRE_INVALID, WIRE_NO_MEMORY } wire_status;
 
@@ -303,8 +304,11 @@ typedef struct wire_result {
     size_t n_values;
     bool retry;                    /* with WIRE_FAILED only */
     wire_integer attempt, repeats; /* repeats: with a value only */
-    char *reason;                  /* NULL; at most 1000 characters; with a state only */
-    char *metadata;                /* JSON object text, at most 4 KiB; NULL */
+    wire_number std_error;         /* with a value only: of the first objective */
+    wire_named_value *std_errors;  /* "std_errors", or NULL: with a value only */
+    size_t n_std_errors;
+    char *reason;   /* NULL; at most 1000 characters; with a state only */
+    char *metadata; /* JSON object text, at most 4 KiB; NULL */
 } wire_result;
 
 typedef struct wire_tell {
@@ -408,6 +412,8 @@ typedef struct wire_imported {
     const double *parameters;
     bool has_value;
     double value;
+    const wire_metric *objective; /* with `recorded`, as of wire_trial */
+    const char *recorded;
     int64_t repeats;    /* 1 is left out */
     const char *reason; /* "": left out */
     int64_t imported_at;
@@ -421,6 +427,8 @@ void wire_encode_import_answer(wire_writer *w, int64_t first, int64_t n);
 
 /* {"<objective>": value, …recorded}: the values of all metrics. */
 void wire_encode_values(wire_writer *w, const wire_metric *objective, double value, const char *recorded);
+/* Members of the current object: the told standard errors. */
+void wire_encode_std_errors(wire_writer *w, const wire_metric *objective, const char *recorded);
 
 /* {"trials": […], "reason": null | "…"} */
 void wire_encode_ask_answer(wire_writer *w, const wire_trial *trials, size_t n, const char *reason);

@@ -56,7 +56,8 @@ static const command commands[] = {
      command_ask, "ask for trials to evaluate",
      "Prints one line per trial: its number, its attempt, its candidate, and its values by name."},
     {"tell", "STUDY TRIAL [VALUE]", 2, 3,
-     BIT(OUTCOME) | BIT(REASON) | BIT(ATTEMPT) | BIT(RETRY) | BIT(VALUES) | BIT(REPEATS) | BIT(METADATA),
+     BIT(OUTCOME) | BIT(REASON) | BIT(ATTEMPT) | BIT(RETRY) | BIT(VALUES) | BIT(REPEATS) | BIT(METADATA) |
+         BIT(STD_ERROR),
      command_tell, "report the result of a trial", NULL},
     {"propose", "STUDY POINT", 2, 2, 0, command_propose,
      "queue a trial of your own, and print its number: a candidate's number, or a point as JSON", NULL},

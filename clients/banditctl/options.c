@@ -43,6 +43,8 @@ const option option_table[N_OPTIONS] = {
          "values of several metrics, in place of VALUE: '{\"accuracy\": 0.8, \"seconds\": 12}'"},
     [OPTION_REPEATS] = {"repeats", 0, "N", NULL, OPTION_INTEGER, 1, 1000000,
                         "the number of evaluations that the value is the mean of"},
+    [OPTION_STD_ERROR] = {"std-error", 0, "X", NULL, OPTION_TEXT, 0, 0,
+                          "the standard error of VALUE; with --values by metric: '{\"accuracy\": 0.01}'"},
     [OPTION_METADATA] = {"metadata", 0, "JSON", NULL, OPTION_TEXT, 0, 0,
                          "a JSON object to store with the result"},
     [OPTION_FORMAT] = {"format", 0, "FORMAT", "ndjson", OPTION_TEXT, 0, 0,

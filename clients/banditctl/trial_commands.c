@@ -158,6 +158,24 @@ static void write_told(wire_writer *w, const arguments *a)
     }
 }
 
+/* A number, or an object of them by metric. False: it is neither. */
+static bool write_std_error(wire_writer *w, const arguments *a)
+{
+    double error;
+    if (!option_given(a, OPTION_STD_ERROR))
+        return true;
+    const char *text = option_text(a, OPTION_STD_ERROR);
+    if (read_number(text, &error)) {
+        wire_real_member(w, "std_error", error);
+        return true;
+    }
+    wire_key(w, "std_errors");
+    bool good = write_object(w, text);
+    if (!good)
+        fprintf(stderr, "banditctl: --std-error must be a number or a JSON object, not '%s'\n", text);
+    return good;
+}
+
 exit_status command_tell(const arguments *a)
 {
     int64_t trial;
@@ -181,7 +199,7 @@ exit_status command_tell(const arguments *a)
         wire_real_member(&w, "value", value);
     write_told(&w, a);
     bool objects = write_object_option(&w, a, OPTION_VALUES, "values") &&
-                   write_object_option(&w, a, OPTION_METADATA, "metadata");
+                   write_object_option(&w, a, OPTION_METADATA, "metadata") && write_std_error(&w, a);
     if (!objects) {
         wire_writer_clear(&w);
         return STATUS_USAGE;

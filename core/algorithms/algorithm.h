@@ -106,6 +106,8 @@ struct bandit_engine {
     struct bandit_enumerated *enumerated; /* for an enumerated space (enumerated.h); otherwise NULL */
     const bandit_ledger
         *given; /* during begin_batch: the new sums; NULL: they are the current sums plus the results */
+    const bandit_result *told; /* during amend: n_told results, as of bandit_engine_amend */
+    size_t n_told;
 };
 
 static inline uint64_t bandit_engine_next_batch(const bandit_engine *engine)

@@ -32,7 +32,7 @@ static void note_out(bandit_bbkb_batch *batch, uint32_t arm)
         batch->out[batch->n_out] = (bandit_offer){.arm = arm};
         i = ++batch->n_out;
     }
-    batch->out[i - 1].count++;
+    batch->out[i - 1].count += 1.0;
 }
 
 /* The sums of the global-local rule cover all picks in flight, but are not needed until the global bound is
@@ -50,7 +50,7 @@ static void follow_local_ratio(const bandit_engine *engine, bandit_bbkb_batch *b
         return;
     batch->past_global = true;
     for (size_t i = 0; i < batch->n_out; i++)
-        bandit_local_ratio_add(&batch->local, batch->out[i].arm, batch->out[i].count, executor);
+        bandit_local_ratio_add(&batch->local, batch->out[i].arm, (uint64_t)batch->out[i].count, executor);
 }
 
 bool bandit_bbkb_is_global_local(const bandit_engine *engine)

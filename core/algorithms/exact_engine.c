@@ -133,8 +133,10 @@ static void build(bandit_exact_engine *e, const bandit_executor *executor)
         size_t n = h->base.n - start < AT_ONCE ? h->base.n - start : AT_ONCE;
         for (size_t i = 0; i < n; i++) {
             const bandit_arm_sum *sum = &h->base.sums[start + i];
-            pulls[i] = (bandit_pull){
-                .arm = sum->arm, .repeats = sum->count, .reward = sum->sum / (double)sum->count};
+            pulls[i] = (bandit_pull){.arm = sum->arm,
+                                     .weight = sum->weight,
+                                     .repeats = sum->count,
+                                     .reward = sum->sum / (double)sum->count};
         }
         bandit_exact_observe(e->posterior, pulls, n, true, executor);
     }
@@ -469,7 +471,7 @@ void bandit_exact_engine_describe(const bandit_engine *engine, bandit_descriptio
     out->n_dictionary = e->n_pulled;
     for (size_t i = 0; i < sums->n; i++)
         out->effective_dimension +=
-            (double)sums->sums[i].count * variance[sums->sums[i].arm] / engine->options.lambda;
+            bandit_precision(&sums->sums[i]) * variance[sums->sums[i].arm] / engine->options.lambda;
     out->information_gain = e->information_gain;
 }
 

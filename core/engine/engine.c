@@ -119,7 +119,8 @@ bandit_status bandit_engine_restore(bandit_engine **out, bandit_arms *arms, cons
 }
 
 bandit_status bandit_engine_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
-                                  const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
+                                  const bandit_arm_sum *sums, size_t n_sums, const bandit_result *told,
+                                  size_t n_told, bandit_error *err)
 {
     size_t n_arms = bandit_arms_count(engine->arms);
     assert(engine->started);
@@ -134,7 +135,12 @@ bandit_status bandit_engine_amend(bandit_engine *engine, const bandit_amendment 
         if (sums[i].arm >= n_arms || (i > 0 && sums[i].arm <= sums[i - 1].arm) || !isfinite(sums[i].sum))
             return bandit_fail(err, BANDIT_INVALID_STATE, "", "the corrected sum %zu is not valid", i);
     }
-    return unless_cancelled(engine->table->amend(engine, amendments, n, sums, n_sums, err), err);
+    engine->told = told;
+    engine->n_told = n_told;
+    bandit_status status = engine->table->amend(engine, amendments, n, sums, n_sums, err);
+    engine->told = NULL;
+    engine->n_told = 0;
+    return unless_cancelled(status, err);
 }
 
 bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,

@@ -26,6 +26,11 @@ static double smallest_lambda(const bandit_refitting_engine *e)
     return bandit_arms_is_open_space(e->base.arms) ? 1e-9 : 1e-6;
 }
 
+bool bandit_weighs_errors(const bandit_options *o)
+{
+    return bandit_algorithm_has_model(o->algorithm) && bandit_refitting_applies(o);
+}
+
 bool bandit_refitting_applies(const bandit_options *o)
 {
     return o->learn_lengthscale || o->learn_noise || o->learn_norm_bound || o->standardize_rewards;
@@ -105,6 +110,8 @@ static void refitting_close(bandit_engine *engine)
     bandit_ledger_clear(&e->ledger);
     bandit_ledger_clear(&e->next);
     bandit_ledger_clear(&e->mapped);
+    bandit_told_errors_clear(&e->errors);
+    bandit_told_errors_clear(&e->next_errors);
     free(e->results);
     free(e->lengthscales);
     free(e->state);
@@ -119,16 +126,17 @@ static bandit_status begin_fitted(bandit_refitting_engine *e, bandit_fitted *l, 
                                   const bandit_executor *executor, bandit_error *err)
 {
     bandit_result *history = NULL;
-    bandit_status status = e->next.n > 0 ? bandit_refit(l, &e->fitted, &e->settings, &e->next, e->next_within,
-                                                        e->next_degrees, executor, err)
-                                         : bandit_fitted_prior(l, &e->settings, err);
+    bandit_status status = e->next.n > 0
+                               ? bandit_refit(l, &e->fitted, &e->settings, &e->next, &e->next_errors,
+                                              e->next_within, e->next_degrees, executor, err)
+                               : bandit_fitted_prior(l, &e->settings, err);
     if (status == BANDIT_OK)
         status = new_inner(inner, e, l, err);
     if (status != BANDIT_OK)
         return status;
     (*inner)->options.noise_std =
         bandit_refitting_noise_seen(e, l, &e->next, e->next_within, e->next_degrees);
-    bandit_refitting_map_ledger(e, l, &e->next);
+    bandit_refitting_map_ledger(e, l, &e->next, &e->next_errors);
     history = bandit_alloc(e->mapped.n, sizeof *history);
     if (!history)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -136,6 +144,7 @@ static bandit_status begin_fitted(bandit_refitting_engine *e, bandit_fitted *l, 
         const bandit_arm_sum *sum = &e->mapped.sums[i];
         uint64_t most = UINT32_MAX; /* more pulls of an arm count as this many */
         history[i] = (bandit_result){.arm = sum->arm,
+                                     .weight = sum->weight,
                                      .repeats = (uint32_t)(sum->count < most ? sum->count : most),
                                      .reward = sum->sum / (double)sum->count};
     }
@@ -155,7 +164,7 @@ static bandit_status begin_as_before(bandit_refitting_engine *e, const bandit_pi
     size_t n = e->n_taken;
     inner->options.noise_std =
         bandit_refitting_noise_seen(e, &e->fitted, &e->next, e->next_within, e->next_degrees);
-    bandit_refitting_map_ledger(e, &e->fitted, &e->next);
+    bandit_refitting_map_ledger(e, &e->fitted, &e->next, &e->next_errors);
     bandit_refitting_standardize_results(e);
     inner->given = inner->table->from_sums ? &e->mapped : NULL;
     bandit_status status = bandit_engine_begin_batch(inner, e->results, n, pending, n_pending, executor, err);
@@ -178,6 +187,8 @@ static bandit_status refitting_begin_batch(bandit_engine *engine, const bandit_r
     if (status == BANDIT_OK)
         status = bandit_ledger_add(&e->next, &e->ledger, bandit_arms_count(engine->arms), e->results,
                                    n_results, err);
+    if (status == BANDIT_OK)
+        status = bandit_told_errors_add(&e->next_errors, &e->errors, e->results, n_results, err);
     if (status != BANDIT_OK)
         return status;
     if (e->next.n == 0)
@@ -207,6 +218,9 @@ static bandit_status refitting_begin_batch(bandit_engine *engine, const bandit_r
     bandit_ledger old = e->ledger;
     e->ledger = e->next;
     e->next = old;
+    bandit_told_errors old_errors = e->errors;
+    e->errors = e->next_errors;
+    e->next_errors = old_errors;
     e->within = e->next_within;
     e->within_degrees = e->next_degrees;
     bandit_refitting_write_state(e);
@@ -221,6 +235,8 @@ static bandit_status refitting_amend(bandit_engine *engine, const bandit_amendme
     bandit_refitting_engine *e = self(engine);
     size_t kept = 0;
     bandit_status status = bandit_ledger_amend(&e->ledger, amendments, n, sums, n_sums, err);
+    if (status == BANDIT_OK)
+        status = bandit_told_errors_amend(&e->errors, sums, n_sums, engine->told, engine->n_told, err);
     if (status != BANDIT_OK)
         return status;
     for (size_t i = 0; i < e->fitted.n_aside; i++)
@@ -246,7 +262,7 @@ static bandit_status refitting_restore(bandit_engine *engine, const bandit_check
         return status;
     if (!bandit_refitting_reserve_mapped(e, e->ledger.n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    bandit_refitting_map_ledger(e, &e->fitted, &e->ledger);
+    bandit_refitting_map_ledger(e, &e->fitted, &e->ledger, &e->errors);
     inner.sums = NULL;
     inner.n_sums = 0;
     if (e->inner->table->from_sums) {
@@ -266,7 +282,7 @@ static bandit_status refitting_restore(bandit_engine *engine, const bandit_check
     bandit_checkpoint again = {0};
     e->inner->table->checkpoint(e->inner, &again);
     if (!bandit_reserve((void **)&e->state, &e->capacity_state,
-                        bandit_refitting_state_bytes(&e->fitted, again.n_state), 1))
+                        bandit_refitting_state_bytes(&e->fitted, &e->errors, again.n_state), 1))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_refitting_write_state(e);
     return BANDIT_OK;
@@ -357,6 +373,8 @@ static void refitting_describe(const bandit_engine *engine, bandit_description *
     out->observations = e->ledger.observations;
     out->beta *= unit;
     out->noise_std *= unit;
+    if (l->unit_noise != l->noise) /* what is left besides the told errors */
+        out->noise_std = e->settings.learn_noise ? sqrt(l->noise) * l->scale : engine->options.noise_std;
     out->norm_bound *= unit;
     out->signal_std = unit;
     out->shift = bandit_fitted_shift(l);
@@ -374,7 +392,8 @@ static size_t refitting_memory(const bandit_engine *engine)
 {
     const bandit_refitting_engine *e = self_const(engine);
     size_t sums = e->ledger.capacity + e->next.capacity + e->mapped.capacity + e->fitted.n_aside;
-    return bandit_engine_memory(e->inner) + sums * sizeof(bandit_arm_sum) +
+    size_t rows = e->errors.capacity + e->next_errors.capacity;
+    return bandit_engine_memory(e->inner) + sums * sizeof(bandit_arm_sum) + rows * sizeof(bandit_error_row) +
            e->capacity_results * sizeof *e->results + e->capacity_state +
            e->n_inner_lengthscales * sizeof(double);
 }

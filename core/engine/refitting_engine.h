@@ -10,8 +10,9 @@ typedef struct bandit_refitting_engine {
     bandit_engine base;
     bandit_fit_settings settings;
     bandit_fitted fitted;
-    bandit_ledger ledger, next, mapped; /* current; of the next batch; in the units of the inner engine */
-    double within, within_degrees;      /* squares about the means of the arms; degrees of freedom */
+    bandit_ledger ledger, next, mapped;     /* current; of the next batch; in the units of the inner engine */
+    bandit_told_errors errors, next_errors; /* current; of the next batch */
+    double within, within_degrees;          /* squares about the means of the arms; degrees of freedom */
     double next_within, next_degrees;
     bandit_engine *inner;
     bool stale;             /* rewards were corrected, so the next batch fits */
@@ -24,8 +25,9 @@ typedef struct bandit_refitting_engine {
     size_t capacity_results, capacity_state;
 } bandit_refitting_engine;
 
-/* The stored state, in the byte order of the machine. After it come the power, if rewards are warped, then
- * lengthscales, outliers and the inner state. */
+/* The stored state, in the byte order of the machine. After it come the power, if rewards are warped, then what
+ * follows from told errors, if there are any (refitting_state.c), lengthscales, outliers, the rows of told errors,
+ * and the inner state. */
 typedef struct bandit_refitting_state {
     char magic[8];
     uint64_t n_lengthscales, n_aside;
@@ -70,7 +72,7 @@ bool bandit_refitting_is_beyond(const bandit_refitting_engine *e);
  * for its arms must have been reserved by the first function (false: out of memory). */
 bool bandit_refitting_reserve_mapped(bandit_refitting_engine *e, size_t n);
 void bandit_refitting_map_ledger(bandit_refitting_engine *e, const bandit_fitted *l,
-                                 const bandit_ledger *ledger);
+                                 const bandit_ledger *ledger, const bandit_told_errors *errors);
 
 /* The first returns the noise's standard deviation in the units of the inner engine, as learned or given. The
  * second returns the one that repeats show: 0 if at least two agree, and so many would hardly agree by chance
@@ -85,8 +87,8 @@ void bandit_refitting_standardize_results(bandit_refitting_engine *e);
 
 /* ---- refitting_state.c --------------------------------------------------------------------------------- */
 
-/* Bytes of the state with n_inner bytes of the inner engine. */
-size_t bandit_refitting_state_bytes(const bandit_fitted *l, size_t n_inner);
+/* Bytes of the state with these told errors and n_inner bytes of the inner engine. */
+size_t bandit_refitting_state_bytes(const bandit_fitted *l, const bandit_told_errors *errors, size_t n_inner);
 
 /* Reserves memory for the state of a batch that takes n results. Returns false when out of memory. */
 bool bandit_refitting_reserve_state(bandit_refitting_engine *e, const bandit_fitted *l, size_t n);

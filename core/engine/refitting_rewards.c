@@ -13,27 +13,15 @@ static double standardized(const bandit_fitted *l, double reward)
     return (bandit_fitted_fold(l, reward) - bandit_fitted_shift(l)) / bandit_fitted_unit(l);
 }
 
-/* The pulls of an arm that the model counts: all except those set aside. */
-static bandit_arm_sum counted(const bandit_fitted *l, const bandit_arm_sum *sum)
-{
-    bandit_arm_sum left = *sum;
-    const bandit_arm_sum *aside = bandit_sum_of(l->aside, l->n_aside, sum->arm);
-    if (aside && aside->count <= left.count) {
-        left.count -= aside->count;
-        left.sum -= aside->sum;
-    }
-    return left;
-}
-
 void bandit_refitting_map_ledger(bandit_refitting_engine *e, const bandit_fitted *l,
-                                 const bandit_ledger *ledger)
+                                 const bandit_ledger *ledger, const bandit_told_errors *errors)
 {
     bandit_ledger *out = &e->mapped;
     out->n = 0;
     out->observations = 0;
     out->sum_squares = 0.0;
     for (size_t i = 0; i < ledger->n; i++) {
-        bandit_arm_sum sum = counted(l, &ledger->sums[i]);
+        bandit_arm_sum sum = bandit_fitted_counted(l, &ledger->sums[i], errors);
         if (sum.count == 0)
             continue;
         double mean = standardized(l, sum.sum / (double)sum.count);
@@ -50,10 +38,35 @@ bool bandit_refitting_reserve_mapped(bandit_refitting_engine *e, size_t n)
 }
 
 /* A further reward of an arm, moved to at most six noise deviations or three scales from the arm's mean. */
-static double near_mean(const bandit_fitted *l, double reward, double mean)
+static double near_mean(const bandit_fitted *l, const bandit_result *result, double mean)
 {
-    double reach = fmax(6.0 * sqrt(l->noise), 3.0) * l->scale;
-    return fmin(fmax(reward, mean - reach), mean + reach);
+    double variance = bandit_fitted_variance(l, bandit_error_of_pull(result), mean);
+    double reach = fmax(6.0 * sqrt(variance), 3.0) * l->scale;
+    return fmin(fmax(result->reward, mean - reach), mean + reach);
+}
+
+/* Of an arm's counted pulls, those without a told error; none if it is not known which are counted. */
+static bandit_arm_sum without_errors(const bandit_refitting_engine *e, bandit_arm_sum had)
+{
+    size_t first, n = bandit_told_errors_of(&e->errors, had.arm, &first);
+    const bandit_arm_sum *all = bandit_sum_of(e->ledger.sums, e->ledger.n, had.arm);
+    if (n == 0)
+        return had;
+    bandit_arm_sum left = *all;
+    for (size_t i = 0; i < n; i++) {
+        const bandit_error_row *row = &e->errors.rows[first + i];
+        left.count -= row->count < left.count ? row->count : left.count;
+        left.sum -= row->sum;
+    }
+    return had.count == all->count ? left : (bandit_arm_sum){.arm = had.arm};
+}
+
+/* Adds a result without a told error to the squares about the mean of `had`. */
+static void add_squares(bandit_refitting_engine *e, const bandit_result *r, const bandit_arm_sum *had)
+{
+    double count = (double)had->count, off = r->reward - had->sum / count;
+    e->next_within += off * off * r->repeats * count / (count + r->repeats);
+    e->next_degrees += 1.0;
 }
 
 /* The first rewards do not enter the squares, because too little is known to recognize outliers. */
@@ -76,23 +89,25 @@ bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const ba
     bandit_order_results(keys, results, n);
     e->next_within = e->within;
     e->next_degrees = e->within_degrees;
-    bandit_arm_sum had = {0};
+    bandit_arm_sum had = {0},
+                   plain = {0}; /* plain: without those that have told errors, whose squares are kept apart */
     for (size_t i = 0; i < n && counts; i++) {
         bandit_result *r = &e->results[(uint32_t)keys[i]];
         if (i == 0 || had.arm != r->arm) {
             const bandit_arm_sum *sum = bandit_sum_of(e->ledger.sums, e->ledger.n, r->arm);
-            had = sum ? counted(&e->fitted, sum) : (bandit_arm_sum){.arm = r->arm};
+            had = sum ? bandit_fitted_counted(&e->fitted, sum, &e->errors) : (bandit_arm_sum){.arm = r->arm};
+            plain = without_errors(e, had);
         }
-        if (had.count > 0) {
-            double count = (double)had.count, mean = had.sum / count;
-            if (guards)
-                r->reward = near_mean(&e->fitted, r->reward, mean);
-            double off = r->reward - mean;
-            e->next_within += off * off * r->repeats * count / (count + r->repeats);
-            e->next_degrees += 1.0;
-        }
+        if (had.count > 0 && guards)
+            r->reward = near_mean(&e->fitted, r, had.sum / (double)had.count);
         had.count += r->repeats;
         had.sum += r->repeats * r->reward;
+        if (r->error != 0.0)
+            continue;
+        if (plain.count > 0)
+            add_squares(e, r, &plain);
+        plain.count += r->repeats;
+        plain.sum += r->repeats * r->reward;
     }
     e->next_within = fmin(e->next_within, DBL_MAX);
     free(keys);
@@ -109,14 +124,19 @@ bool bandit_refitting_is_beyond(const bandit_refitting_engine *e)
 
 void bandit_refitting_standardize_results(bandit_refitting_engine *e)
 {
-    for (size_t i = 0; i < e->n_taken; i++)
-        e->results[i].reward = standardized(&e->fitted, e->results[i].reward);
+    for (size_t i = 0; i < e->n_taken; i++) {
+        bandit_result *r = &e->results[i];
+        r->weight = bandit_fitted_weight(&e->fitted, bandit_error_of_pull(r), r->reward);
+        r->reward = standardized(&e->fitted, r->reward);
+        r->error = 0.0;
+    }
 }
 
 double bandit_refitting_noise(const bandit_refitting_engine *e, const bandit_fitted *l)
 {
-    return e->settings.learn_noise ? sqrt(l->noise / l->signal)
-                                   : e->base.options.noise_std / bandit_fitted_unit(l);
+    return e->settings.learn_noise || l->unit_noise != l->noise
+               ? sqrt(l->unit_noise / l->signal)
+               : e->base.options.noise_std / bandit_fitted_unit(l);
 }
 
 /* At least two repeats must agree in all digits, because one may do so by chance. */
@@ -142,7 +162,7 @@ double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandi
     const double same = 1e-10 * l->scale, unlikely = 0.01;
     bool asks = e->base.options.algorithm == BANDIT_LOG_EI && e->settings.learn_noise &&
                 !bandit_arms_is_open_space(e->base.arms);
-    if (asks && degrees >= 2.0 && within <= degrees * same * same &&
+    if (asks && l->unit_noise == l->noise && degrees >= 2.0 && within <= degrees * same * same &&
         pow(chance_of_agreement(ledger, same), degrees) <= unlikely)
         return 0.0;
     return bandit_refitting_noise(e, l);

@@ -7,7 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-static const char STATE_MAGIC[8] = "learn 2", WARPED_MAGIC[8] = "learn 3";
+/* By whether rewards are warped, and whether errors were told. */
+static const char MAGIC[2][2][8] = {{"learn 2", "learn 4"}, {"learn 3", "learn 5"}};
+
+/* What follows from told errors. */
+typedef struct told_part {
+    double unit_noise, least_error;
+    uint64_t n_rows;
+} told_part;
 
 /* Bytes of the power, if it is stored. */
 static size_t power_bytes(bool warped)
@@ -15,10 +22,23 @@ static size_t power_bytes(bool warped)
     return warped ? sizeof(double) : 0;
 }
 
-size_t bandit_refitting_state_bytes(const bandit_fitted *l, size_t n_inner)
+static bool has_told(const bandit_fitted *l, const bandit_told_errors *errors)
 {
+    return errors->n > 0 || l->unit_noise != l->noise;
+}
+
+size_t bandit_refitting_state_bytes(const bandit_fitted *l, const bandit_told_errors *errors, size_t n_inner)
+{
+    size_t told = has_told(l, errors) ? sizeof(told_part) + errors->n * sizeof(bandit_error_row) : 0;
     return sizeof(bandit_refitting_state) + power_bytes(l->warped) + l->n_lengthscales * sizeof(double) +
-           l->n_aside * sizeof(bandit_arm_sum) + n_inner;
+           l->n_aside * sizeof(bandit_arm_sum) + told + n_inner;
+}
+
+static void put(unsigned char **at, const void *from, size_t size)
+{
+    if (size > 0)
+        memcpy(*at, from, size);
+    *at += size;
 }
 
 void bandit_refitting_write_state(bandit_refitting_engine *e)
@@ -42,26 +62,25 @@ void bandit_refitting_write_state(bandit_refitting_engine *e)
                                     .noise = l->noise,
                                     .mean = l->mean,
                                     .norm_bound = e->inner->options.norm_bound};
-    memcpy(state.magic, l->warped ? WARPED_MAGIC : STATE_MAGIC, sizeof state.magic);
+    bool told = has_told(l, &e->errors);
+    told_part part = {l->unit_noise, l->least_error, e->errors.n};
+    memcpy(state.magic, MAGIC[l->warped][told], sizeof state.magic);
     unsigned char *at = e->state;
-    memcpy(at, &state, sizeof state);
-    at += sizeof state;
-    memcpy(at, &l->power, power_bytes(l->warped));
-    at += power_bytes(l->warped);
-    if (l->n_lengthscales > 0)
-        memcpy(at, l->lengthscales, l->n_lengthscales * sizeof(double));
-    at += l->n_lengthscales * sizeof(double);
-    for (size_t i = 0; i < l->n_aside; i++, at += sizeof(bandit_arm_sum)) {
+    put(&at, &state, sizeof state);
+    put(&at, &l->power, power_bytes(l->warped));
+    put(&at, &part, told ? sizeof part : 0);
+    put(&at, l->lengthscales, l->n_lengthscales * sizeof(double));
+    for (size_t i = 0; i < l->n_aside; i++) {
         bandit_arm_sum sum;
-        memset(&sum, 0, sizeof sum); /* padding is stored as well, so set it to 0 */
+        memset(&sum, 0, sizeof sum);
         sum.arm = l->aside[i].arm;
         sum.count = l->aside[i].count;
         sum.sum = l->aside[i].sum;
-        memcpy(at, &sum, sizeof sum);
+        put(&at, &sum, sizeof sum);
     }
-    if (inner.n_state > 0)
-        memcpy(at, inner.state, inner.n_state);
-    e->n_state = (size_t)(at - e->state) + inner.n_state;
+    put(&at, e->errors.rows, e->errors.n * sizeof(bandit_error_row));
+    put(&at, inner.state, inner.n_state);
+    e->n_state = (size_t)(at - e->state);
     assert(e->n_state <= e->capacity_state);
 }
 
@@ -69,8 +88,10 @@ void bandit_refitting_write_state(bandit_refitting_engine *e)
 bool bandit_refitting_reserve_state(bandit_refitting_engine *e, const bandit_fitted *l, size_t n)
 {
     size_t inner = 1024 + (e->next.n + n + e->n_state / 24 + 1) * 24;
+    if (e->next_errors.n > 0)
+        inner += e->next_errors.n * sizeof(bandit_error_row);
     return bandit_reserve_keep((void **)&e->state, &e->capacity_state, e->n_state,
-                               bandit_refitting_state_bytes(l, inner), 1);
+                               bandit_refitting_state_bytes(l, &e->next_errors, inner), 1);
 }
 
 static bool is_positive(double x)
@@ -116,6 +137,57 @@ static bandit_status read_lists(bandit_fitted *l, size_t n_aside, const unsigned
     return BANDIT_OK;
 }
 
+/* Reads what follows from told errors at *at, of at most `left` bytes, and advances *at. Without told errors there is
+ * nothing to read. */
+static bool read_told_part(bandit_fitted *l, bool told, size_t left, const unsigned char **at,
+                           told_part *part)
+{
+    *part = (told_part){.unit_noise = l->noise};
+    if (told && left < sizeof *part)
+        return false;
+    if (told) {
+        memcpy(part, *at, sizeof *part);
+        *at += sizeof *part;
+    }
+    l->unit_noise = part->unit_noise;
+    l->least_error = part->least_error;
+    return is_positive(part->unit_noise) && is_at_least_0(part->least_error);
+}
+
+/* Reads the rows of told errors at *at, of at most `left` bytes, and advances *at. */
+static bandit_status read_rows(bandit_refitting_engine *e, uint64_t n, size_t left, const unsigned char **at,
+                               bandit_error *err)
+{
+    bandit_told_errors *errors = &e->errors;
+    if (n > left / sizeof(bandit_error_row))
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored errors are cut off");
+    if (!bandit_reserve((void **)&errors->rows, &errors->capacity, (size_t)n, sizeof *errors->rows))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (n > 0)
+        memcpy(errors->rows, *at, (size_t)n * sizeof *errors->rows);
+    errors->n = (size_t)n;
+    *at += (size_t)n * sizeof *errors->rows;
+    return bandit_told_errors_valid(errors->rows, errors->n, bandit_arms_count(e->base.arms))
+               ? BANDIT_OK
+               : bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored errors are not valid");
+}
+
+static void take_state(bandit_refitting_engine *e, const bandit_refitting_state *state)
+{
+    bandit_fitted *l = &e->fitted;
+    l->offset = state->offset;
+    l->scale = state->scale;
+    l->low = state->low;
+    l->high = state->high;
+    l->range = state->range;
+    l->signal = state->signal;
+    l->noise = state->noise;
+    l->mean = state->mean;
+    l->fitted_on = state->fitted_on;
+    e->within = state->within;
+    e->within_degrees = state->within_degrees;
+}
+
 bandit_status bandit_refitting_read_state(bandit_refitting_engine *e, const bandit_checkpoint *checkpoint,
                                           bandit_refitting_state *state, bandit_checkpoint *inner,
                                           bandit_error *err)
@@ -130,28 +202,23 @@ bandit_status bandit_refitting_read_state(bandit_refitting_engine *e, const band
     l->power = 1.0;
     memcpy(&l->power, at, power_bytes(e->settings.warp));
     at += power_bytes(e->settings.warp);
-    if (memcmp(state->magic, e->settings.warp ? WARPED_MAGIC : STATE_MAGIC, sizeof state->magic) != 0)
+    bool told = memcmp(state->magic, MAGIC[e->settings.warp][true], sizeof state->magic) == 0;
+    if (!told && memcmp(state->magic, MAGIC[e->settings.warp][false], sizeof state->magic) != 0)
         return bandit_fail(err, BANDIT_INVALID_STATE, "",
                            "the stored state is of another kind or machine type");
-    if (!is_valid(e, state, n - (size_t)(at - (const unsigned char *)checkpoint->state)) ||
+    const unsigned char *end = checkpoint->state + n;
+    told_part part;
+    take_state(e, state);
+    if (!read_told_part(l, told, (size_t)(end - at), &at, &part) || !is_valid(e, state, (size_t)(end - at)) ||
         !(l->power >= 0.0 && l->power <= 4.0))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored hyper-parameters are not valid");
-    l->offset = state->offset;
-    l->scale = state->scale;
-    l->low = state->low;
-    l->high = state->high;
-    l->range = state->range;
-    l->signal = state->signal;
-    l->noise = state->noise;
-    l->mean = state->mean;
-    l->fitted_on = state->fitted_on;
-    e->within = state->within;
-    e->within_degrees = state->within_degrees;
     bandit_status status = read_lists(l, state->n_aside, &at, err);
+    if (status == BANDIT_OK)
+        status = read_rows(e, part.n_rows, (size_t)(end - at), &at, err);
     if (status != BANDIT_OK)
         return status;
     *inner = *checkpoint;
     inner->state = at;
-    inner->n_state = n - (size_t)(at - checkpoint->state);
+    inner->n_state = (size_t)(end - at);
     return BANDIT_OK;
 }

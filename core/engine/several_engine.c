@@ -156,9 +156,10 @@ static void take_results(bandit_several_engine *e, size_t j, const bandit_result
 {
     for (size_t i = 0; i < n; i++) {
         e->results[i] = results[i];
-        e->results[i].others = NULL;
+        e->results[i].others = e->results[i].other_errors = NULL;
         if (j > 0) {
             e->results[i].reward = results[i].others[j - 1];
+            e->results[i].error = results[i].other_errors ? results[i].other_errors[j - 1] : 0.0;
             e->results[i].chosen = false;
         }
     }
@@ -208,9 +209,13 @@ static bandit_status several_amend(bandit_engine *engine, const bandit_amendment
     bandit_several_engine *e = self(engine);
     bandit_amendment *own = bandit_alloc(n, sizeof *own);
     bandit_status status = check_whole(e, err);
-    if (!own)
+    if (!own ||
+        !bandit_reserve((void **)&e->results, &e->capacity_results, engine->n_told, sizeof *e->results)) {
+        free(own);
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
     for (size_t j = 0; j < e->n && status == BANDIT_OK; j++) {
+        take_results(e, j, engine->told, engine->n_told);
         for (size_t i = 0; i < n; i++) {
             own[i] = amendments[i];
             if (j > 0) {
@@ -219,7 +224,8 @@ static bandit_status several_amend(bandit_engine *engine, const bandit_amendment
                 own[i].chosen = false;
             }
         }
-        status = bandit_engine_amend(e->inner[j], own, n, sums + j * n_sums, n_sums, err);
+        status = bandit_engine_amend(e->inner[j], own, n, sums + j * n_sums, n_sums, e->results,
+                                     engine->n_told, err);
     }
     e->failure = status;
     free(own);

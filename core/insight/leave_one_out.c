@@ -53,7 +53,8 @@ static void use_leverages(left_out *l, size_t first, size_t rows)
     cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)p->m, 1.0, block, BANDIT_VIEW_BLOCK, p->g, 1,
                 0.0, l->mean + first, 1);
     for (size_t i = 0; i < rows; i++) {
-        double n = (double)sums[i].count, value = sums[i].sum / n, left = fmax(1.0 - n * w2[i], 1e-12);
+        double n = bandit_precision(&sums[i]), value = sums[i].sum / (double)sums[i].count;
+        double left = fmax(1.0 - n * w2[i], 1e-12);
         l->mean[first + i] = value - (value - l->mean[first + i]) / left;
         l->variance[first + i] = p->lambda / n / left + l->residual[first + i];
     }
@@ -70,7 +71,7 @@ static bandit_status use_dense(left_out *l, bandit_error *err)
         cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (int)n, (int)m, 1.0, l->Z, (int)n, 0.0, C,
                     (int)n);
         for (size_t i = 0; i < n; i++) {
-            C[i * n + i] += l->view->posterior->lambda / (double)sums[i].count;
+            C[i * n + i] += l->view->posterior->lambda / bandit_precision(&sums[i]);
             values[i] = sums[i].sum / (double)sums[i].count;
         }
         bandit_pause();
@@ -136,7 +137,7 @@ static bandit_status predict_plainly(bandit_insight *v, const bandit_arm_sum *su
     if (status != BANDIT_OK)
         return status;
     *mean = p.mean;
-    *variance = p.variance + v->posterior->lambda / (double)sum->count;
+    *variance = p.variance + v->posterior->lambda / bandit_precision(sum);
     return BANDIT_OK;
 }
 

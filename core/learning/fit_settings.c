@@ -158,7 +158,7 @@ bandit_status bandit_fitted_prior(bandit_fitted *out, const bandit_fit_settings 
     bandit_hyperparameters peak = bandit_fitted_hyperparameters(out);
     bandit_fit_prior(&data, &peak);
     out->signal = peak.signal;
-    out->noise = peak.noise;
+    out->noise = out->unit_noise = peak.noise;
     return BANDIT_OK;
 }
 

@@ -29,6 +29,7 @@ typedef struct sample {
     size_t n;
     bandit_arm_sum *rows; /* n: as reported; the rows that are kept come first, then those set aside */
     size_t n_kept;
+    double *told;           /* n: squared error of a pull, in the units of the rewards; 0: none was told */
     bandit_arm_sum *former; /* n_former: the rows that the previous fit in judge kept */
     size_t n_former;
     bandit_fit_fixed fixed; /* the results of that fit that can be used again */
@@ -38,11 +39,18 @@ typedef struct sample {
     double *gram; /* n x n if the kernel has no lengthscales; leading dimension n_kept while fitting */
     double *surprise, *scratch;    /* n */
     double within, within_degrees; /* squares within arms, standardized; degrees of freedom */
+    double *variance;              /* n: as bandit_fit_data.variance */
+    bandit_fit_within *repeats;    /* n_repeats: within the rows that have told errors */
+    size_t n_repeats;
+    const bandit_told_errors *errors; /* NULL: none were told */
 } sample;
 
 static void sample_clear(sample *s)
 {
     free(s->rows);
+    free(s->told);
+    free(s->variance);
+    free(s->repeats);
     free(s->former);
     free(s->fixed.theta);
     free(s->value);
@@ -108,16 +116,58 @@ static void standardize(bandit_fitted *out, sample *s)
         out->scale = 1.0; /* all rewards are the same */
 }
 
+static void push_row(sample *s, bandit_arm_sum row, double squared_error)
+{
+    s->told[s->n] = squared_error;
+    s->rows[s->n++] = row;
+}
+
+/* The mean squared error of the arm's pulls. */
+static double mean_error(const sample *s, bandit_arm_sum row)
+{
+    size_t first, n = s->errors ? bandit_told_errors_of(s->errors, row.arm, &first) : 0;
+    double variance = 0.0;
+    for (size_t i = 0; i < n; i++)
+        variance += s->errors->rows[first + i].variance / (double)row.count;
+    return variance;
+}
+
+/* Adds the rows of an arm: one for each size of told errors, and one for pulls without. If pulls of the arm were set
+ * aside, it is not known which, and the others are one row. */
+static void add_rows(sample *s, double least_error, bandit_arm_sum row, bool split)
+{
+    size_t first, n = s->errors ? bandit_told_errors_of(s->errors, row.arm, &first) : 0;
+    if (n > 0 && !split) {
+        push_row(s, row, mean_error(s, row));
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const bandit_error_row *told = &s->errors->rows[first + i];
+        double variance = fmax(bandit_error_of_row(told), least_error);
+        push_row(s, (bandit_arm_sum){.arm = row.arm, .count = told->count, .sum = told->sum}, variance);
+        if (told->results > 1)
+            s->repeats[s->n_repeats++] = (bandit_fit_within){
+                .squares = told->squares, .degrees = (double)(told->results - 1), .variance = variance};
+        row.count -= told->count < row.count ? told->count : row.count;
+        row.sum -= told->sum;
+    }
+    if (row.count > 0)
+        push_row(s, row, 0.0);
+}
+
 /* Collects the arms with a reward, with separate rows for what is set aside of them. If there are many arms,
  * only every n-th. */
-static bandit_status sample_rows(sample *s, const bandit_fitted *from, const bandit_ledger *ledger,
-                                 bandit_error *err)
+static bandit_status sample_rows(sample *s, const bandit_fitted *from, double least_error,
+                                 const bandit_ledger *ledger, bandit_error *err)
 {
     size_t d = s->settings->arms->dimension, aside = 0;
     assert(ledger->n > 0);
     size_t step = 1 + (ledger->n - 1) / MOST_ARMS;
-    size_t most = ledger->n / step + 1 + from->n_aside;
+    size_t most = ledger->n / step + 1 + from->n_aside + (s->errors ? s->errors->n : 0);
     s->rows = bandit_alloc(most, sizeof *s->rows);
+    s->told = bandit_alloc(most, sizeof *s->told);
+    s->variance = bandit_alloc(most, sizeof *s->variance);
+    s->repeats = bandit_alloc(s->errors ? s->errors->n : 0, sizeof *s->repeats);
     s->former = bandit_alloc(most, sizeof *s->former);
     s->fixed.theta = bandit_alloc(from->n_lengthscales + 3, sizeof *s->fixed.theta);
     s->value = bandit_alloc(most, sizeof *s->value);
@@ -126,20 +176,21 @@ static bandit_status sample_rows(sample *s, const bandit_fitted *from, const ban
     s->scratch = bandit_alloc(most, sizeof *s->scratch);
     s->points = bandit_alloc(most, d * sizeof *s->points);
     s->gram = bandit_alloc(s->settings->group ? 0 : most, most * sizeof *s->gram);
-    if (!s->rows || !s->former || !s->fixed.theta || !s->value || !s->count || !s->surprise || !s->scratch ||
-        !s->points || !s->gram)
+    if (!s->rows || !s->told || !s->variance || !s->repeats || !s->former || !s->fixed.theta || !s->value ||
+        !s->count || !s->surprise || !s->scratch || !s->points || !s->gram)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     for (size_t i = 0; i < ledger->n; i++) {
         bandit_arm_sum row = ledger->sums[i];
         while (aside < from->n_aside && from->aside[aside].arm < row.arm)
             aside++;
         if (aside < from->n_aside && from->aside[aside].arm == row.arm) {
-            s->rows[s->n++] = from->aside[aside];
+            push_row(s, from->aside[aside], mean_error(s, row));
             row.count -= from->aside[aside].count;
             row.sum -= from->aside[aside].sum;
         }
+        bool split = !(aside < from->n_aside && from->aside[aside].arm == row.arm);
         if (row.count > 0 && i % step == 0)
-            s->rows[s->n++] = row;
+            add_rows(s, least_error, row, split);
     }
     s->n_kept = s->n;
     return BANDIT_OK;
@@ -152,6 +203,15 @@ static double value_of(const bandit_fitted *l, const bandit_arm_sum *row)
     return l->warped ? bandit_fitted_value(l, y) : (bandit_fitted_fold(l, y) - l->offset) / l->scale;
 }
 
+/* The told variance of a row's pulls as of bandit_fit_data: the fit itself multiplies by the slope of a warp. */
+static double told_variance(const bandit_fitted *l, const bandit_arm_sum *row, double squared_error)
+{
+    double error = sqrt(squared_error) / l->scale;
+    if (!l->warped)
+        error *= bandit_fitted_slope(l, mean_of(row));
+    return error * error;
+}
+
 /* Prepares values, counts and points of the kept rows for the fit. */
 static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
 {
@@ -161,6 +221,7 @@ static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
     for (size_t i = 0; i < n; i++) {
         s->value[i] = value_of(l, &s->rows[i]);
         s->count[i] = (double)s->rows[i].count;
+        s->variance[i] = told_variance(l, &s->rows[i], s->told[i]);
         for (size_t j = 0; j < d; j++)
             s->points[i * d + j] = bandit_arms_feature(arms, s->rows[i].arm, j);
     }
@@ -179,6 +240,11 @@ static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
     data.gram = s->settings->group ? NULL : s->gram;
     data.count = s->count;
     data.mean = s->value;
+    if (s->errors) {
+        data.variance = s->variance;
+        data.told = s->repeats;
+        data.n_told = s->n_repeats;
+    }
     data.within = s->within;
     data.within_degrees = s->within_degrees;
     return data;
@@ -229,6 +295,9 @@ static void swap_rows(sample *s, size_t i, size_t k)
     bandit_arm_sum kept = s->rows[i];
     s->rows[i] = s->rows[k];
     s->rows[k] = kept;
+    double told = s->told[i];
+    s->told[i] = s->told[k];
+    s->told[k] = told;
 }
 
 /* Moves rows far above the others behind the kept ones. */
@@ -309,6 +378,7 @@ static bandit_status judge(sample *s, bandit_fitted *l, const bandit_fitted *bef
     without.low = l->low;
     without.high = l->high;
     without.range = l->range;
+    without.least_error = l->least_error;
     if (!s->settings->learn_noise)
         without.noise = l->noise;
     for (int round = 0; round < 2 && status == BANDIT_OK; round++) {
@@ -361,14 +431,18 @@ static bandit_status keep_aside(const sample *s, bandit_fitted *out, bandit_erro
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
 bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const bandit_fit_settings *settings,
-                           const bandit_ledger *ledger, double within, double within_degrees,
-                           const bandit_executor *executor, bandit_error *err)
+                           const bandit_ledger *ledger, const bandit_told_errors *errors, double within,
+                           double within_degrees, const bandit_executor *executor, bandit_error *err)
 {
-    sample s = {.settings = settings, .executor = executor};
+    sample s = {
+        .settings = settings, .executor = executor, .errors = errors && errors->n > 0 ? errors : NULL};
     double all;
     bandit_status status = copy_fitted(out, from, err);
+    out->least_error = 0.0;
+    if (status == BANDIT_OK && s.errors)
+        status = bandit_fitted_set_least_error(out, s.errors, err);
     if (status == BANDIT_OK)
-        status = sample_rows(&s, from, ledger, err);
+        status = sample_rows(&s, from, out->least_error, ledger, err);
     if (status != BANDIT_OK)
         goto out;
     if (settings->standardize)
@@ -377,12 +451,19 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
         out->noise = bandit_fit_given_noise(settings, out->scale);
     s.within = within / out->scale / out->scale; /* the square of a scale may overflow, so divide twice */
     s.within_degrees = within_degrees;
+    for (size_t i = 0; i < s.n_repeats; i++) {
+        s.repeats[i].squares = s.repeats[i].squares / out->scale / out->scale;
+        s.repeats[i].variance = s.repeats[i].variance / out->scale / out->scale;
+    }
     status = fit(&s, out, EXACT_EVALUATIONS, NULL, &all, err);
     if (status == BANDIT_OK && settings->standardize && s.n >= FEWEST_JUDGED)
         status = judge(&s, out, from->fitted_on >= FEWEST_JUDGED ? from : out, all, err);
     out->fitted_on = ledger->observations;
     if (!settings->learn_noise)
         out->noise = bandit_fit_given_noise(settings, out->scale);
+    out->unit_noise = out->noise;
+    if (status == BANDIT_OK && s.errors)
+        status = bandit_fitted_set_unit_noise(out, ledger, s.errors, err);
     if (status == BANDIT_OK)
         status = keep_aside(&s, out, err);
 out:

@@ -29,6 +29,12 @@
  * count, and every fit decides again. Warped rewards more than 20 ranges above the median are always
  * suspects, because a warp fitted to them might hide them.
  *
+ * A result may be told with a standard error e, of its mean if it stands for several pulls. A pull then has the
+ * variance tau + e^2, and tau is what is left besides. A row of the fit has the pulls of one arm and one size of
+ * error (told_errors.h). The model takes an arm as one pull with the mean of its rows, weighted by their precision,
+ * and counts it nu times, where a pull of variance unit_noise counts once. An error far below the others, told in
+ * other units perhaps, would pin the surface down: e^2 is at least 1e-4 of its median.
+ *
  * (3) A reward of an arm with earlier pulls changes its mean from at most max(6 sqrt(tau), 3) scales away. */
 #ifndef CORE_LEARNING_HYPERPARAMETERS_H
 #define CORE_LEARNING_HYPERPARAMETERS_H
@@ -36,6 +42,7 @@
 #include "bandit/engine.h"
 #include "core/learning/warp.h"
 #include "core/posterior/ledger.h"
+#include "core/posterior/told_errors.h"
 
 #include <math.h>
 
@@ -59,7 +66,9 @@ typedef struct bandit_fitted {
     bool warped;
     double power;               /* of the warp; 1 without a warp */
     double signal, noise, mean; /* s^2, tau, mu: of standardized rewards */
-    double *lengthscales;       /* n_lengthscales; owned */
+    double unit_noise;    /* of a pull of weight 1: tau, or where errors are told the median of tau + e^2 */
+    double least_error;   /* e^2 counts as at least this, in the units of the rewards */
+    double *lengthscales; /* n_lengthscales; owned */
     size_t n_lengthscales;
     bandit_arm_sum *aside; /* n_aside: outliers, ascending by arm; owned */
     size_t n_aside;
@@ -80,8 +89,22 @@ void bandit_fitted_clear(bandit_fitted *fitted);
  * uses at most 256 arms exactly, or at most a thousand with 128 inducing points. The result does not depend
  * on the executor. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *out is then empty. */
 bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const bandit_fit_settings *settings,
-                           const bandit_ledger *ledger, double within, double within_degrees,
-                           const bandit_executor *executor, bandit_error *err);
+                           const bandit_ledger *ledger, const bandit_told_errors *errors, double within,
+                           double within_degrees, const bandit_executor *executor, bandit_error *err);
+
+/* How much steeper than 1 bandit_fitted_fold is at y: what it multiplies small differences by. */
+double bandit_fitted_slope(const bandit_fitted *fitted, double y);
+
+/* The variance of a pull with this squared error (0: none was told) and a reward of about y, standardized. */
+double bandit_fitted_variance(const bandit_fitted *fitted, double squared_error, double y);
+
+/* What such a pull counts (bandit_result.weight); 0, for 1, while no errors are told. */
+float bandit_fitted_weight(const bandit_fitted *fitted, double squared_error, double y);
+
+/* The pulls of an arm that the model counts, with their weighted mean: all except those set aside. In the units of
+ * the rewards. If some are set aside, the others have the mean weight of all. `errors` may be NULL. */
+bandit_arm_sum bandit_fitted_counted(const bandit_fitted *fitted, const bandit_arm_sum *sum,
+                                     const bandit_told_errors *errors);
 
 /* Whether a fit is due at this number of rewards. It is at the latest when the number has doubled; sooner
  * while fits are cheap, and for warped rewards at each one while a fit is cheaper than a pick. */

@@ -79,7 +79,8 @@ void bandit_likelihood_clear(bandit_likelihood *o)
     void *const parts[] = {o->inducing, o->scaled,   o->scaled_inducing, o->centre,       o->point,
                            o->cross,    o->slope,    o->square,          o->square_slope, o->factor,
                            o->inverse,  o->gradient, o->solved,          o->alpha,        o->ones,
-                           o->right,    o->sums,     o->product,         o->values,       o->by_power};
+                           o->right,    o->sums,     o->product,         o->values,       o->by_power,
+                           o->noise,    o->weight};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
     *o = (bandit_likelihood){0};
@@ -119,9 +120,11 @@ static bool allocate(bandit_likelihood *o)
     o->product = reals(widest, d + 1);
     o->values = reals(1, n);
     o->by_power = reals(1, o->data->warped ? n : 0);
+    o->noise = reals(1, o->data->variance ? n : 0);
+    o->weight = reals(1, o->data->variance ? n : 0);
     return o->inducing && o->scaled && o->scaled_inducing && o->centre && o->point && o->cross && o->slope &&
            o->square && o->square_slope && o->factor && o->inverse && o->gradient && o->solved && o->alpha &&
-           o->ones && o->right && o->sums && o->product && o->values && o->by_power;
+           o->ones && o->right && o->sums && o->product && o->values && o->by_power && o->noise && o->weight;
 }
 
 bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_data *data, size_t max_inducing,
@@ -134,6 +137,7 @@ bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_da
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
     memcpy(out->values, data->mean, data->n * sizeof *out->values);
+    out->count = data->variance ? out->weight : data->count;
     for (size_t j = 0; j < data->dimension; j++) {
         out->centre[j] = 0.0;
         for (size_t i = 0; i < data->n; i++)
@@ -177,6 +181,32 @@ static double warp_values(bandit_likelihood *o, double power, double *gradient)
     return log_slopes;
 }
 
+/* Sets the variances of the means, and the counts that stand for them, under tau and at this power. */
+static void add_told_variances(bandit_likelihood *o, double noise, double power)
+{
+    const bandit_fit_data *data = o->data;
+    for (size_t i = 0; i < data->n && data->variance; i++) {
+        double slope = data->warped ? exp(bandit_warp_log_slope(data->mean[i], power)) : 1.0;
+        o->noise[i] = (noise + data->variance[i] * slope * slope) / data->count[i];
+        o->weight[i] = noise / o->noise[i];
+    }
+}
+
+/* The part of the value that squares with told variances have; adds its slope in log tau to the gradient. */
+static double told_within(const bandit_fit_data *data, double noise, double *gradient)
+{
+    double value = 0.0;
+    for (size_t i = 0; i < data->n_told; i++) {
+        const bandit_fit_within *w = &data->told[i];
+        double variance = noise + w->variance;
+        value -= 0.5 * (w->degrees * (BANDIT_LOG_TWO_PI + log(variance)) + w->squares / variance);
+        if (gradient)
+            gradient[data->n_lengthscales + 1] -=
+                0.5 * noise / variance * (w->degrees - w->squares / variance);
+    }
+    return value;
+}
+
 bool bandit_likelihood_evaluate(bandit_likelihood *o, const double *theta, double *value, double *gradient)
 {
     const bandit_fit_data *data = o->data;
@@ -195,6 +225,7 @@ bool bandit_likelihood_evaluate(bandit_likelihood *o, const double *theta, doubl
         if (!o->exact)
             bandit_likelihood_scale_inducing(o);
     }
+    add_told_variances(o, noise, data->warped ? theta[p + 2] : 1.0);
     double bound = -INFINITY;
     if (!(o->exact ? bandit_likelihood_exact_value(o, signal, noise, &bound)
                    : bandit_likelihood_sparse_value(o, signal, noise, &bound)))
@@ -203,6 +234,8 @@ bool bandit_likelihood_evaluate(bandit_likelihood *o, const double *theta, doubl
                                : bandit_likelihood_sparse_gradient(o, signal, noise, gradient)))
         return false;
     *value = bound + bandit_likelihood_prior(data, theta, gradient) + log_slopes;
+    if (data->n_told > 0)
+        *value += told_within(data, noise, gradient);
     return isfinite(*value);
 }
 

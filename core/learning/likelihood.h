@@ -17,6 +17,9 @@
  * maximizes the value for given theta; then y and the root of W are divided by s, and (n + w) log s is
  * subtracted.
  *
+ * Told variances v_i: tau c_i^{-1} is replaced by (tau + v_i) / c_i throughout, which is tau / c~_i with the counts
+ * c~_i = c_i tau / (tau + v_i); squares within points with told variances add the log densities of theirs.
+ *
  * mu maximizes value and prior for given theta, so that gradients may treat it as constant. */
 #ifndef CORE_LEARNING_LIKELIHOOD_H
 #define CORE_LEARNING_LIKELIHOOD_H
@@ -48,6 +51,9 @@ typedef struct bandit_likelihood {
     double *product;              /* n x dimension */
     double *values;               /* n: the means; warped if the data are */
     double *by_power;             /* n: their derivatives with respect to the power (warped) */
+    double *noise;                /* n: variances of the means, told ones included (told) */
+    double *weight;               /* n: tau / noise: counts that give these under tau alone (told) */
+    const double *count;          /* n: the data's, or `weight` */
     double within;                /* W; divided by s^2 if that is profiled out */
     double mean, root;            /* mu and s of the last evaluation; s = 1 unless it is profiled out */
 } bandit_likelihood;
@@ -61,7 +67,7 @@ void bandit_likelihood_clear(bandit_likelihood *objective);
 /* Whether s^2 is maximized in closed form. The entry log s^2 of theta is then unused. */
 static inline bool bandit_likelihood_profiles(const bandit_fit_data *data)
 {
-    return data->warped && data->learn_signal && data->learn_noise;
+    return data->warped && data->learn_signal && data->learn_noise && !data->variance;
 }
 
 /* Number of entries of theta: n_lengthscales + 2, plus one for the power of warped data, whichever of them

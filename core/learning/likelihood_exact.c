@@ -29,7 +29,7 @@ bool bandit_likelihood_exact_value(bandit_likelihood *o, double signal, double n
     for (size_t b = 0; b < n; b++) {
         bandit_likelihood_column(o, signal, bandit_all_rows(o), b, b, o->cross + b * n, o->slope + b * n);
         memcpy(A + b * n + b, o->cross + b * n + b, (n - b) * sizeof *A);
-        A[b * n + b] += noise / data->count[b];
+        A[b * n + b] += noise / o->count[b];
     }
     if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, A, (int)n) != 0)
         return false;
@@ -73,6 +73,8 @@ bool bandit_likelihood_exact_gradient(bandit_likelihood *o, double noise, double
             T[b * n + a] = G * o->slope[b * n + a];
             if (a == b)
                 gradient[p + 1] += G * noise / data->count[a];
+            if (a == b && data->variance && data->warped)
+                gradient[p + 2] += G * bandit_likelihood_noise_by_power(o, noise, a);
         }
     }
     gradient[p] += by_signal;

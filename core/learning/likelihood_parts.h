@@ -6,6 +6,7 @@
 
 #include "core/arms/arms_storage.h"
 #include "core/learning/likelihood.h"
+#include "core/learning/warp.h"
 
 #define BANDIT_LOG_TWO_PI 1.83787706640934548356
 
@@ -22,6 +23,13 @@ static inline double bandit_likelihood_precision(const bandit_fit_data *data)
 static inline double bandit_likelihood_best_mean(const bandit_fit_data *data, double one_y, double one_one)
 {
     return data->has_mean ? one_y / (one_one + bandit_likelihood_precision(data)) : 0.0;
+}
+
+/* The derivative of the variance of the i-th mean with respect to the power of the warp. */
+static inline double bandit_likelihood_noise_by_power(const bandit_likelihood *o, double noise, size_t i)
+{
+    const bandit_fit_data *data = o->data;
+    return 2.0 * bandit_warp_log_slope_by_power(data->mean[i]) * (o->noise[i] - noise / data->count[i]);
 }
 
 /* ---- likelihood_kernel.c ------------------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double 
     memset(o->right, 0, m * sizeof *o->right);
     memset(o->ones, 0, m * sizeof *o->ones);
     for (size_t i = 0; i < n; i++) {
-        double c = data->count[i], y = o->values[i], root = sqrt(c / noise);
+        double c = o->count[i], y = o->values[i], root = sqrt(c / noise);
         squares += c * y * y;
         one_y += c * y;
         one_one += c;
@@ -98,10 +98,13 @@ bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double 
     cblas_dscal((int)m, factor, e, 1);
     squares *= factor * factor;
     q *= factor * factor;
-    *value =
-        profiled - 0.5 * (((double)n + data->within_degrees) * (BANDIT_LOG_TWO_PI + log(noise)) +
-                          bandit_log_det(B, m, m) + (squares - q / noise + o->within + residual) / noise +
-                          bandit_likelihood_precision(data) * o->mean * o->mean);
+    double told = 0.0;
+    for (size_t i = 0; i < n && data->variance; i++)
+        told += log(data->count[i] / o->count[i]);
+    *value = profiled - 0.5 * told -
+             0.5 * (((double)n + data->within_degrees) * (BANDIT_LOG_TWO_PI + log(noise)) +
+                    bandit_log_det(B, m, m) + (squares - q / noise + o->within + residual) / noise +
+                    bandit_likelihood_precision(data) * o->mean * o->mean);
     return isfinite(*value);
 }
 
@@ -110,6 +113,29 @@ bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double 
  * With alpha = L^{-T} B^{-1} b / tau, d value = sum G_P o dP + sum G_U o dU and the diagonal's part, where
  *   G_P = −1/2 (L^{-T} (B^{-1} + B − 2I) L^{-1} + alpha alpha')
  *   G_U = −1/tau (L^{-T} (B^{-1} − I) z + alpha (U'alpha − y)') C. */
+
+/* The entries of the noise with told variances, and of the power through them. With s_i the variance of the i-th
+ * mean, r_i its deviation and h_i = z_i'B^{-1}z_i,
+ *   d value / d log s_i = −1/2 (1 − (h_i + r_i^2 + k_ii − |z_i|^2) / s_i). */
+static void add_told_noise_entry(bandit_likelihood *o, double signal, double noise, const double *inverse,
+                                 const double *deviation, double *gradient)
+{
+    const bandit_fit_data *data = o->data;
+    size_t m = o->m, p = data->n_lengthscales;
+    double *v = o->alpha;
+    gradient[p + 1] -= 0.5 * (data->within_degrees - o->within / noise);
+    for (size_t i = 0; i < data->n; i++) {
+        const double *z = o->solved + i * m;
+        double s = o->noise[i];
+        cblas_dsymv(CblasColMajor, CblasLower, (int)m, 1.0, inverse, (int)m, z, 1, 0.0, v, 1);
+        double rest = cblas_ddot((int)m, z, 1, v, 1) + deviation[i] * deviation[i] +
+                      signal * bandit_likelihood_diagonal(data, i) - cblas_ddot((int)m, z, 1, z, 1);
+        double by_log = -0.5 * (1.0 - rest / s);
+        gradient[p + 1] += by_log * noise / data->count[i] / s;
+        if (data->warped)
+            gradient[p + 2] += by_log * bandit_likelihood_noise_by_power(o, noise, i) / s;
+    }
+}
 
 /* Adds the entries of the noise and the power. `inverse` is B^{-1}, `weight` B^{-1} b, q = |L_B^{-1} b|^2.
  * Leaves y − U'alpha of all points in o->product (the posterior mean is z'weight / tau). Returns sum_i c_i
@@ -123,7 +149,7 @@ static double add_noise_entry(bandit_likelihood *o, double signal, double noise,
     double weight2 = cblas_ddot((int)m, weight, 1, weight, 1);
     double squares = 0.0, counts = 0.0, residual = 0.0, trace = 0.0;
     for (size_t i = 0; i < n; i++) {
-        double y = (o->values[i] - o->mean) / o->root, c = data->count[i];
+        double y = (o->values[i] - o->mean) / o->root, c = o->count[i];
         deviation[i] = y - cblas_ddot((int)m, z + i * m, 1, weight, 1) / noise;
         squares += c * y * y;
         counts += c * bandit_likelihood_diagonal(data, i);
@@ -132,12 +158,14 @@ static double add_noise_entry(bandit_likelihood *o, double signal, double noise,
     }
     for (size_t k = 0; k < m; k++)
         trace += inverse[k * m + k];
-    gradient[data->n_lengthscales + 1] +=
-        -0.5 * ((double)n + data->within_degrees - ((double)m - trace) - squares / noise +
-                (q + weight2) / noise / noise - (o->within + residual) / noise);
+    if (data->variance)
+        add_told_noise_entry(o, signal, noise, inverse, deviation, gradient);
+    else
+        gradient[data->n_lengthscales + 1] +=
+            -0.5 * ((double)n + data->within_degrees - ((double)m - trace) - squares / noise +
+                    (q + weight2) / noise / noise - (o->within + residual) / noise);
     for (size_t i = 0; i < n && data->warped; i++)
-        gradient[data->n_lengthscales + 2] -=
-            data->count[i] * deviation[i] / noise * o->by_power[i] / o->root;
+        gradient[data->n_lengthscales + 2] -= o->count[i] * deviation[i] / noise * o->by_power[i] / o->root;
     return counts;
 }
 
@@ -194,7 +222,7 @@ static double signal_entry(bandit_likelihood *o, double signal, double noise, do
         }
     }
     for (size_t i = 0; i < n; i++) {
-        double factor = -o->data->count[i] / noise;
+        double factor = -o->count[i] / noise;
         bandit_likelihood_column(o, signal, bandit_inducing_rows(o), 0, i, o->sums, o->ones);
         for (size_t k = 0; k < m; k++) {
             double g = factor * GU[i * m + k];
@@ -240,7 +268,7 @@ bool bandit_likelihood_sparse_surprise(bandit_likelihood *o, double signal, doub
     double *v = o->alpha;
     for (size_t i = 0; i < n; i++) {
         const double *z = o->solved + i * m;
-        double c = data->count[i] / noise;
+        double c = o->count[i] / noise;
         double left =
             fmax(0.0, signal * bandit_likelihood_diagonal(data, i) - cblas_ddot((int)m, z, 1, z, 1));
         memcpy(v, z, m * sizeof *v);

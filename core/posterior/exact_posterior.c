@@ -285,7 +285,7 @@ static void append(bandit_exact *p, const bandit_pull *pulls, size_t n, bool sol
         arms[i] = pulls[i].arm;
         rewards[i] = pulls[i].reward;
         p->columns[b.first + i] =
-            (bandit_exact_column){.arm = pulls[i].arm, .tau = p->lambda / (double)pulls[i].repeats};
+            (bandit_exact_column){.arm = pulls[i].arm, .tau = p->lambda / bandit_pull_precision(&pulls[i])};
         double *row = p->pulled + i * p->capacity_columns;
         for (size_t j = 0; j < b.first; j++)
             row[j] = bandit_exact_column_at(p, j)[pulls[i].arm];

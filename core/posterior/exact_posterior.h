@@ -32,9 +32,16 @@
 
 typedef struct bandit_pull {
     uint32_t arm;
+    float weight;     /* as in bandit_result: the noise variance is lambda / (k weight); 0 stands for 1 */
     uint64_t repeats; /* k >= 1 */
     double reward;    /* y, the mean of the k evaluations; ignored when hallucinated */
 } bandit_pull;
+
+static inline double bandit_pull_precision(const bandit_pull *pull)
+{
+    double repeats = (double)pull->repeats;
+    return pull->weight > 0.0F ? repeats * (double)pull->weight : repeats;
+}
 
 typedef struct bandit_exact bandit_exact;
 

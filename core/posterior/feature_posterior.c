@@ -2,6 +2,7 @@
 
 #include "bandit/rng.h"
 #include "core/base/allocate.h"
+#include "core/posterior/ledger.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -58,8 +59,8 @@ static void accumulate(bandit_feature_posterior *p, const bandit_arm_sum *sums, 
     size_t lanes = rows_of(p, sums, n);
     double root[BANDIT_TILE] = {0};
     for (size_t lane = 0; lane < lanes; lane++) {
-        root[lane] = sqrt((double)sums[lane].count);
-        cblas_daxpy(m, sums[lane].sum, p->z + lane, BANDIT_TILE, p->g, 1);
+        root[lane] = sqrt(bandit_precision(&sums[lane]));
+        cblas_daxpy(m, bandit_weighted_sum(&sums[lane]), p->z + lane, BANDIT_TILE, p->g, 1);
     }
     for (size_t j = 0; j < p->m; j++) {
         for (size_t lane = 0; lane < BANDIT_TILE; lane++)
@@ -116,7 +117,7 @@ bandit_status bandit_feature_posterior_build(bandit_feature_posterior *p, const 
         for (size_t lane = 0; lane < lanes; lane++) {
             const bandit_arm_sum *sum = &sums[first + lane];
             bandit_embedding e = embed_row(p, p->z + lane);
-            p->effective_dimension += (double)sum->count * (e.residual + e.norm2);
+            p->effective_dimension += bandit_precision(sum) * (e.residual + e.norm2);
         }
     }
     return BANDIT_OK;

@@ -2,6 +2,7 @@
 
 #include "core/base/allocate.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@ static bandit_status check_results(size_t n_arms, const bandit_result *results, 
         if (result->repeats == 0 || !isfinite(result->reward))
             return bandit_fail(err, BANDIT_INVALID_STATE, "",
                                "result %zu has no repeats, or its reward is not finite", i);
+        if (!(result->weight >= 0.0F && result->weight <= FLT_MAX))
+            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the weight of result %zu is not valid", i);
         if (result->chosen && !(isfinite(result->variance) && result->variance >= 0.0))
             return bandit_fail(err, BANDIT_INVALID_STATE, "",
                                "the variance of result %zu is negative or not a number", i);
@@ -35,6 +38,23 @@ static bandit_status check_results(size_t n_arms, const bandit_result *results, 
 static double squares(uint32_t repeats, double reward)
 {
     return repeats > 0 ? repeats * (reward * reward) : 0.0;
+}
+
+/* Adds a result to its arm's sum. With weights, the mean is the weighted one. */
+static void add_result(bandit_arm_sum *sum, const bandit_result *result)
+{
+    if (sum->weight == 0.0F && result->weight == 0.0F) {
+        sum->count += result->repeats;
+        sum->sum += result->repeats * result->reward;
+        return;
+    }
+    double had = sum->count > 0 ? bandit_precision(sum) : 0.0;
+    double added = result->repeats * (result->weight > 0.0F ? (double)result->weight : 1.0);
+    double mean = sum->count > 0 ? sum->sum / (double)sum->count : 0.0;
+    mean += (result->reward - mean) * (added / (had + added));
+    sum->count += result->repeats;
+    sum->sum = mean * (double)sum->count;
+    sum->weight = (float)((had + added) / (double)sum->count);
 }
 
 void bandit_order_results(uint64_t *order, const bandit_result *results, size_t n)
@@ -78,11 +98,8 @@ bandit_status bandit_ledger_add(bandit_ledger *out, const bandit_ledger *base, s
         bandit_arm_sum sum = {.arm = arm};
         if (old < base->n && base->sums[old].arm == arm)
             sum = base->sums[old++];
-        for (; i < n_results && keys[i] >> 32 == arm; i++) {
-            const bandit_result *result = &results[(uint32_t)keys[i]];
-            sum.count += result->repeats;
-            sum.sum += result->repeats * result->reward;
-        }
+        for (; i < n_results && keys[i] >> 32 == arm; i++)
+            add_result(&sum, &results[(uint32_t)keys[i]]);
         out->sums[out->n++] = sum;
     }
     if (old < base->n)
@@ -98,7 +115,7 @@ bandit_status bandit_ledger_load(bandit_ledger *out, size_t n_arms, const bandit
     uint64_t observations = 0;
     for (size_t i = 0; i < n; i++) {
         if (sums[i].arm >= n_arms || (i > 0 && sums[i].arm <= sums[i - 1].arm) || sums[i].count == 0 ||
-            !isfinite(sums[i].sum))
+            !isfinite(sums[i].sum) || !(sums[i].weight >= 0.0F && sums[i].weight <= FLT_MAX))
             return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored sum %zu is not valid", i);
         observations += sums[i].count;
     }

@@ -21,6 +21,19 @@ static inline const bandit_arm_sum *bandit_sum_of(const bandit_arm_sum *sums, si
     return place < n && sums[place].arm == arm ? &sums[place] : NULL;
 }
 
+/* The precision of the arm's mean, in pulls without told errors: nu_i. */
+static inline double bandit_precision(const bandit_arm_sum *sum)
+{
+    double count = (double)sum->count;
+    return sum->weight > 0.0F ? count * (double)sum->weight : count;
+}
+
+/* nu_i times the mean. */
+static inline double bandit_weighted_sum(const bandit_arm_sum *sum)
+{
+    return sum->weight > 0.0F ? sum->sum * (double)sum->weight : sum->sum;
+}
+
 /* Sorts the results by arm; results of the same arm keep their order. order[k] is arm << 32 | position,
  * n < 2^32. */
 void bandit_order_results(uint64_t *order, const bandit_result *results, size_t n);

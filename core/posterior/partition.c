@@ -66,8 +66,10 @@ static bandit_status pulls_in_cell(const bandit_cell *cell, const bandit_ledger 
         }
         if (!sum)
             continue;
-        (*out)[n++] = (bandit_pull){
-            .arm = (uint32_t)local, .repeats = sum->count, .reward = sum->sum / (double)sum->count};
+        (*out)[n++] = (bandit_pull){.arm = (uint32_t)local,
+                                    .weight = sum->weight,
+                                    .repeats = sum->count,
+                                    .reward = sum->sum / (double)sum->count};
         *pulls += sum->count;
     }
     *n_out = n;
@@ -158,7 +160,7 @@ static bandit_status region_add(const bandit_partition *partition, bandit_partit
     region->information_gain = bandit_exact_information_gain(region->posterior);
     const double *variance = bandit_exact_variance(region->posterior);
     for (size_t i = 0; i < n_pulls; i++)
-        region->pulled_variance += (double)pulls[i].repeats * variance[pulls[i].arm];
+        region->pulled_variance += bandit_pull_precision(&pulls[i]) * variance[pulls[i].arm];
     return BANDIT_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "core/base/allocate.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ typedef struct stored_header {
 } stored_header;
 
 typedef struct stored_entry {
-    uint64_t arm;
+    uint32_t arm;
+    float weight;
     uint64_t count;
     double value; /* base: the sum; log: the mean reward */
 } stored_entry;
@@ -69,12 +71,16 @@ static void write_state(bandit_history *h)
     out += sizeof header;
     for (size_t i = 0; i < h->base.n; i++, out += sizeof(stored_entry)) {
         const bandit_arm_sum *sum = &h->base.sums[i];
-        memcpy(out, &(stored_entry){.arm = sum->arm, .count = sum->count, .value = sum->sum},
-               sizeof(stored_entry));
+        memcpy(
+            out,
+            &(stored_entry){.arm = sum->arm, .weight = sum->weight, .count = sum->count, .value = sum->sum},
+            sizeof(stored_entry));
     }
     for (size_t i = 0; i < h->n_log; i++, out += sizeof(stored_entry)) {
         const bandit_pull *pull = &h->log[i];
-        memcpy(out, &(stored_entry){.arm = pull->arm, .count = pull->repeats, .value = pull->reward},
+        memcpy(out,
+               &(stored_entry){
+                   .arm = pull->arm, .weight = pull->weight, .count = pull->repeats, .value = pull->reward},
                sizeof(stored_entry));
     }
 }
@@ -112,8 +118,10 @@ static void append_log(bandit_history *h, const bandit_result *results, size_t n
         h->n_log = kept;
     }
     for (size_t i = 0; i < n; i++)
-        h->log[h->n_log++] =
-            (bandit_pull){.arm = results[i].arm, .repeats = results[i].repeats, .reward = results[i].reward};
+        h->log[h->n_log++] = (bandit_pull){.arm = results[i].arm,
+                                           .weight = results[i].weight,
+                                           .repeats = results[i].repeats,
+                                           .reward = results[i].reward};
 }
 
 void bandit_history_commit(bandit_history *h, const bandit_result *results, size_t n)
@@ -188,15 +196,16 @@ static bandit_status load_entries(bandit_history *h, const bandit_checkpoint *ch
         stored_entry entry = entry_at(checkpoint, i);
         bool in_log = i >= n_base;
         if (entry.arm >= h->n_arms || entry.count == 0 || !isfinite(entry.value) ||
-            (in_log && entry.count > UINT32_MAX)) {
+            !(entry.weight >= 0.0F && entry.weight <= FLT_MAX) || (in_log && entry.count > UINT32_MAX)) {
             status = bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored pull %zu is not valid", i);
             goto out;
         }
         if (in_log)
-            h->log[h->n_log++] =
-                (bandit_pull){.arm = (uint32_t)entry.arm, .repeats = entry.count, .reward = entry.value};
+            h->log[h->n_log++] = (bandit_pull){
+                .arm = entry.arm, .weight = entry.weight, .repeats = entry.count, .reward = entry.value};
         else
-            sums[i] = (bandit_arm_sum){.arm = (uint32_t)entry.arm, .count = entry.count, .sum = entry.value};
+            sums[i] = (bandit_arm_sum){
+                .arm = entry.arm, .weight = entry.weight, .count = entry.count, .sum = entry.value};
     }
     status = bandit_ledger_load(&h->base, h->n_arms, sums, n_base, 0.0, err);
 out:
@@ -212,8 +221,10 @@ static bandit_status add_up(bandit_history *h, bandit_error *err)
     if (!results)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     for (size_t i = 0; i < h->n_log; i++)
-        results[i] = (bandit_result){
-            .arm = h->log[i].arm, .repeats = (uint32_t)h->log[i].repeats, .reward = h->log[i].reward};
+        results[i] = (bandit_result){.arm = h->log[i].arm,
+                                     .weight = h->log[i].weight,
+                                     .repeats = (uint32_t)h->log[i].repeats,
+                                     .reward = h->log[i].reward};
     bandit_status status = bandit_ledger_add(&h->sums, &h->base, h->n_arms, results, h->n_log, err);
     free(results);
     return status;
@@ -225,7 +236,7 @@ static bool same_sums(const bandit_ledger *ledger, const bandit_checkpoint *chec
         return false;
     for (size_t i = 0; i < ledger->n; i++) {
         const bandit_arm_sum *a = &ledger->sums[i], *b = &checkpoint->sums[i];
-        if (a->arm != b->arm || a->count != b->count || a->sum != b->sum)
+        if (a->arm != b->arm || a->count != b->count || a->sum != b->sum || a->weight != b->weight)
             return false;
     }
     return true;

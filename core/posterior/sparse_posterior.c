@@ -3,6 +3,7 @@
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
 #include "core/base/pause.h"
+#include "core/posterior/ledger.h"
 #include "core/posterior/sparse_blocks.h"
 
 #include <assert.h>
@@ -69,7 +70,7 @@ static void accumulate_block(bandit_posterior *p, double *block, double *scratch
 
     for (size_t i = 0; i < rows; i++) {
         arms[i] = sums[i].arm;
-        rewards[i] = sums[i].sum;
+        rewards[i] = bandit_weighted_sum(&sums[i]);
     }
     bandit_covariance_diagonal(p->covariance, arms, rows, diagonal);
     bandit_covariance_block(p->covariance, arms, rows, &p->points, block, BANDIT_BLOCK, scratch);
@@ -77,13 +78,13 @@ static void accumulate_block(bandit_posterior *p, double *block, double *scratch
         bandit_solve_rows(p->L, m, block, rows);
     bandit_row_norms(block, m, rows, norms);
     for (size_t i = 0; i < rows; i++)
-        p->residual_sum += (double)sums[i].count * fmax(0.0, diagonal[i] - norms[i]) / p->lambda;
+        p->residual_sum += bandit_precision(&sums[i]) * fmax(0.0, diagonal[i] - norms[i]) / p->lambda;
     if (m == 0)
         return;
     cblas_dgemv(CblasColMajor, CblasTrans, (int)rows, (int)m, 1.0, block, BANDIT_BLOCK, rewards, 1, 1.0, b,
                 1);
     for (size_t i = 0; i < rows; i++)
-        norms[i] = sqrt((double)sums[i].count);
+        norms[i] = sqrt(bandit_precision(&sums[i]));
     for (size_t k = 0; k < m; k++) {
         for (size_t i = 0; i < rows; i++)
             block[k * BANDIT_BLOCK + i] *= norms[i];

@@ -128,7 +128,7 @@ static bandit_status descend(bless *b, uint64_t level, double rho, bandit_error 
     const bandit_resampling *how = b->how;
     size_t n_candidates = 0;
     for (size_t i = 0; i < b->n; i++) {
-        double c = binomial(how, (2 * level) << 32 | b->offers[i].arm, (double)b->offers[i].count,
+        double c = binomial(how, (2 * level) << 32 | b->offers[i].arm, ceil(b->offers[i].count),
                             preselection(b, i, rho));
         if (c > 0.0) {
             b->candidates[n_candidates] = (uint32_t)i;
@@ -207,11 +207,11 @@ bandit_status bandit_dictionary_bless(uint32_t *dictionary, size_t *size, const 
         goto out;
     }
     for (size_t i = 0; i < n; i++)
-        t += (double)offers[i].count;
+        t += offers[i].count;
 
     double top = fmax(how->lambda, t * how->covariance->kappa2);
     for (size_t i = 0; i < n; i++) {
-        double u = preselection(&b, i, top), c = binomial(how, offers[i].arm, (double)offers[i].count, u);
+        double u = preselection(&b, i, top), c = binomial(how, offers[i].arm, ceil(offers[i].count), u);
         if (c > 0.0)
             keep(&b.current, offers[i].arm, c, u);
     }

@@ -28,15 +28,15 @@ bandit_status bandit_offers_new(bandit_offer **out, size_t *n_out, const bandit_
     bandit_sort_arms(arms, n_pending);
     for (size_t i = 0; i < n_pending || old < ledger->n;) {
         if (i == n_pending || (old < ledger->n && ledger->sums[old].arm < arms[i])) {
-            offers[n++] = (bandit_offer){ledger->sums[old].arm, ledger->sums[old].count};
+            offers[n++] = (bandit_offer){ledger->sums[old].arm, bandit_precision(&ledger->sums[old])};
             old++;
             continue;
         }
         bandit_offer offer = {.arm = arms[i]};
         if (old < ledger->n && ledger->sums[old].arm == offer.arm)
-            offer.count = ledger->sums[old++].count;
+            offer.count = bandit_precision(&ledger->sums[old++]);
         for (; i < n_pending && arms[i] == offer.arm; i++)
-            offer.count++;
+            offer.count += 1.0;
         offers[n++] = offer;
     }
     free(arms);
@@ -62,14 +62,14 @@ bandit_resampling bandit_resampling_of(const bandit_options *o, uint64_t batch,
 }
 
 /* The inclusion probability of an arm with this variance and n pulls. It increases with both. */
-static double inclusion(const bandit_resampling *how, double variance, uint64_t n)
+static double inclusion(const bandit_resampling *how, double variance, double n)
 {
     double p = how->q_bar * variance;
     if (p >= 1.0)
         return 1.0;
     if (how->per_pull)
-        return -expm1((double)n * log1p(-p)); /* 1 − (1 − p)^n without cancellation */
-    return fmin(1.0, (double)n * p);
+        return -expm1(n * log1p(-p)); /* 1 − (1 − p)^n without cancellation */
+    return fmin(1.0, n * p);
 }
 
 bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, const bandit_offer *offers,

@@ -67,10 +67,13 @@ static void free_text(const char *text)
 
 static void close_listing(listing *l)
 {
-    for (size_t i = 0; i < l->n; i++)
+    for (size_t i = 0; i < l->n; i++) {
         free_text(l->rows[i].reason);
+        free_text(l->rows[i].recorded);
+    }
     for (size_t i = 0; i < l->n_amended; i++) {
         free_text(l->amended[i].reason);
+        free_text(l->amended[i].recorded);
         free_text(l->amended[i].was_reason);
     }
     free(l->rows);
@@ -83,15 +86,18 @@ static void close_listing(listing *l)
 static void take_row(void *arg, const store_imported *row)
 {
     listing *l = arg;
-    if (l->page.limit > 0 && !page_take(&l->page, l->of.width * PAGE_NUMBER_BYTES + strlen(row->reason)))
+    if (l->page.limit > 0 &&
+        !page_take(&l->page, l->of.width * PAGE_NUMBER_BYTES + strlen(row->reason) + strlen(row->recorded)))
         return;
     if (!wire_grow(&l->rows, &l->capacity, l->n + 1, 16, sizeof *l->rows)) {
         l->status = STORE_NO_MEMORY;
         return;
     }
     l->rows[l->n] = *row;
-    l->rows[l->n].reason = strdup(row->reason);
-    if (!l->rows[l->n++].reason)
+    store_imported *kept = &l->rows[l->n++];
+    kept->reason = strdup(row->reason);
+    kept->recorded = strdup(row->recorded);
+    if (!kept->reason || !kept->recorded)
         l->status = STORE_NO_MEMORY;
 }
 
@@ -111,8 +117,9 @@ static void take_amendment(void *arg, const store_amendment *row)
                               .has_value = row->had_value,
                               .value = row->value,
                               .objective = l->of.objective,
+                              .recorded = strdup(row->recorded),
                               .was_reason = strdup(row->was_reason)};
-    if (!amended->reason || !amended->was_reason)
+    if (!amended->reason || !amended->recorded || !amended->was_reason)
         l->status = STORE_NO_MEMORY;
 }
 

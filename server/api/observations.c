@@ -6,6 +6,7 @@
 #include "server/app.h"
 #include "server/data/candidate_match.h"
 #include "server/data/definition.h"
+#include "server/data/result_values.h"
 #include "server/data/study_space.h"
 
 #include <stdio.h>
@@ -16,7 +17,9 @@ static void import_free(void *context)
 {
     import *in = context;
     wire_observations_reader_free(in->reader);
-    wire_study_free(in->definition);
+    study_config_free(in->config);
+    for (size_t i = 0; i < in->n; i++)
+        free((char *)(uintptr_t)in->list[i].recorded);
     wire_errors_clear(&in->misses);
     free(in->list);
     free(in->points);
@@ -27,25 +30,36 @@ static void import_free(void *context)
 /* In `list`, until the candidate is found: it is given by its features. */
 enum { BY_FEATURES = -1 };
 
-/* The objective's value. False: the problems are in *errors. */
-static bool objective(const import *in, const char *place, const wire_observation *o, double *out,
-                      wire_errors *errors)
+/* Adds what is wrong with a row of a table, without pointers. */
+static void add_row_errors(const char *place, const wire_errors *from, wire_errors *errors)
 {
-    const char *name = wire_objective(in->definition)->name;
-    size_t before = errors->n;
-    bool found = o->has_value;
-    *out = o->value;
-    for (size_t i = 0; i < o->n_values; i++) {
-        if (strcmp(o->values[i].name, name) == 0) {
-            *out = o->values[i].value;
-            found = true;
-        } else {
-            wire_errors_add(errors, place, "the study declares no metric '%s'", o->values[i].name);
-        }
+    for (size_t i = 0; i < from->n; i++) {
+        const char *name = strrchr(from->items[i].pointer, '/');
+        wire_errors_add(errors, "", "%s, \"%.100s\": %s", place, name ? name + 1 : "", from->items[i].detail);
     }
-    if (!found)
-        wire_errors_add(errors, place, "a value of the objective '%s' is required", name);
-    return errors->n == before;
+    errors->no_memory |= from->no_memory;
+}
+
+/* The first objective's value, and the text of the others. False: the problems are in *errors. */
+static bool read_values(import *in, const char *place, const wire_observation *o, double *value,
+                        char **recorded, wire_errors *errors)
+{
+    wire_errors found = {0};
+    wire_result result = {.has_value = o->has_value,
+                          .value = o->value,
+                          .values = (wire_named_value *)(uintptr_t)o->values,
+                          .n_values = o->n_values,
+                          .std_error = o->std_error,
+                          .std_errors = (wire_named_value *)(uintptr_t)o->std_errors,
+                          .n_std_errors = o->n_std_errors};
+    bool fine = result_values_read(in->config, &result, in->is_json ? place : "", recorded,
+                                   in->is_json ? errors : &found);
+    if (!fine && !in->is_json)
+        add_row_errors(place, &found, errors);
+    in->no_memory |= !fine && errors->n == 0;
+    wire_errors_clear(&found);
+    *value = result.value;
+    return fine;
 }
 
 /* Clears the points of results that have a candidate's number, of which there is room for n. */
@@ -76,6 +90,7 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
 {
     import *in = arg;
     double value;
+    char *recorded;
     (void)index;
     bool space = in->definition->n_parameters > 0;
     size_t width = o->parameters || o->features ? candidate_width(in->definition) : 0;
@@ -87,15 +102,17 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
                         (long long)in->candidates, (long long)named);
         return false;
     }
-    if (!objective(in, place, o, &value, errors))
+    if (!read_values(in, place, o, &value, &recorded, errors))
         return false;
     in->no_memory =
         !wire_grow(&in->list, &in->capacity, in->n + 1, 256, sizeof *in->list) ||
         (in->takes_broken &&
          !wire_grow(&in->broken, &in->broken_capacity, in->n + 1, 256, sizeof *in->broken)) ||
         (width && !wire_grow(&in->points, &in->points_capacity, in->n + 1, 256, width * sizeof *in->points));
-    if (in->no_memory)
+    if (in->no_memory) {
+        free(recorded);
         return false;
+    }
     const double *point = space ? o->parameters : o->features;
     if (width && point) {
         set_blank(in, width);
@@ -105,7 +122,8 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     uint32_t candidate = width == 0 ? (uint32_t)named : space ? 0 : (uint32_t)BY_FEATURES;
     if (in->takes_broken)
         in->broken[in->n] = o->broken;
-    in->list[in->n++] = (store_observation){.candidate = candidate, .repeats = o->repeats, .value = value};
+    in->list[in->n++] = (store_observation){
+        .candidate = candidate, .repeats = o->repeats, .value = value, .recorded = recorded};
     return true;
 }
 
@@ -116,7 +134,14 @@ static void take_study(void *arg, const store_study *row)
     in->candidates = row->candidates;
     in->enumerated = row->reference_candidates > 0;
     strncpy(in->digest, row->digest, sizeof in->digest - 1);
-    in->status = study_config_read(&in->definition, row->definition);
+    wire_study *definition = NULL;
+    wire_errors errors = {0};
+    in->status = study_config_read(&definition, row->definition);
+    if (in->status == STORE_OK)
+        in->status = study_config_status(study_config_new(&in->config, definition, &errors));
+    if (in->status == STORE_OK)
+        in->definition = in->config->wire;
+    wire_errors_clear(&errors);
 }
 
 /* ?broken=. False: answered. */
@@ -156,6 +181,7 @@ static bool open_import(http_request *request)
     }
     request->context = in;
     request->context_free = import_free;
+    in->is_json = json;
     store_status status = store_read_study(request->app->store, request->study, take_study, in, &error);
     if (status == STORE_OK)
         status = in->status;
@@ -166,14 +192,10 @@ static bool open_import(http_request *request)
     const char *ignored = request->query[HTTP_QUERY_IGNORE];
     if (status == STORE_OK && ignored && wire_observations_reader_ignore(in->reader, ignored) != WIRE_OK)
         status = STORE_NO_MEMORY;
-    in->is_json = json;
     in->store = request->app->store;
     if (status == STORE_OK && !take_broken(request, in))
         return false;
-    if (status == STORE_OK && wire_has_several(in->definition))
-        http_answer_problem(request, 422, NULL,
-                            "observations cannot be imported into a study with several objectives or bounds");
-    else if (status == STORE_NOT_FOUND)
+    if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
     else if (status != STORE_OK)
         http_answer_store_problem(request, status);

@@ -1,5 +1,7 @@
 #include "server/data/arm_sums.h"
+
 #include "proto/arrays.h"
+#include "proto/recorded_values.h"
 #include "server/data/modelled.h"
 
 #include <stdlib.h>
@@ -10,7 +12,8 @@ typedef struct joined_result {
     int kind; /* 0: imported, 1: a trial's, 2: late */
     int64_t major, minor;
     size_t arm; /* index among the candidates */
-    double rewards[WIRE_MAX_MODELLED];
+    double rewards[WIRE_MAX_MODELLED], errors[WIRE_MAX_MODELLED];
+    bool has_errors;
     int64_t repeats;
     int64_t trial, observation; /* for amendments: one of the two; 0 once it was undone */
     bool has_value;
@@ -54,7 +57,10 @@ static int compare_candidate(const void *key, const void *entry)
 /* Sets the rewards, if there is a value. */
 static void read_rewards(gathering *g, joined_result *result, double value, const char *recorded)
 {
+    result->has_errors = result->has_value && wire_has_std_errors(recorded);
     if (result->has_value && !modelled_rewards(g->config, value, recorded, result->rewards))
+        g->no_memory = true;
+    if (result->has_errors && !modelled_std_errors(g->config, recorded, result->errors))
         g->no_memory = true;
 }
 
@@ -81,7 +87,7 @@ static void take_observation(void *arg, const store_imported *row)
                             .repeats = row->repeats,
                             .observation = row->observation,
                             .has_value = row->has_value};
-    read_rewards(g, &result, row->value, "");
+    read_rewards(g, &result, row->value, row->recorded);
     take(g, row->candidate, &result);
 }
 
@@ -164,9 +170,43 @@ static void add_up(const gathering *g, bandit_arm_sum *sums)
     }
 }
 
+/* Lists the results with standard errors, in their order. */
+static bool list_errors(const gathering *g, arm_errors *out)
+{
+    size_t others = g->config->n_modelled - 1;
+    out->results = calloc(g->n + 1, sizeof *out->results);
+    out->others = calloc(2 * g->n * others + 1, sizeof *out->others);
+    if (!out->results || !out->others)
+        return false;
+    for (size_t i = 0; i < g->n; i++) {
+        const joined_result *from = &g->results[i];
+        double *own = out->others + 2 * out->n * others;
+        if (!from->has_errors || !from->has_value)
+            continue;
+        for (size_t j = 0; j < others; j++) {
+            own[j] = from->rewards[j + 1];
+            own[others + j] = from->errors[j + 1];
+        }
+        out->results[out->n++] = (bandit_result){.arm = g->candidates[from->arm],
+                                                 .repeats = (uint32_t)from->repeats,
+                                                 .reward = from->rewards[0],
+                                                 .error = from->errors[0],
+                                                 .others = others > 0 ? own : NULL,
+                                                 .other_errors = others > 0 ? own + others : NULL};
+    }
+    return true;
+}
+
+void arm_errors_clear(arm_errors *errors)
+{
+    free(errors->results);
+    free(errors->others);
+    *errors = (arm_errors){0};
+}
+
 store_status study_arm_sums(store *from, int64_t study, const study_config *config, int64_t joined_through,
                             int64_t amended_through, const uint32_t *candidates, size_t n,
-                            bandit_arm_sum *sums)
+                            bandit_arm_sum *sums, arm_errors *errors)
 {
     gathering g = {
         .candidates = candidates, .n_candidates = n, .amended_through = amended_through, .config = config};
@@ -186,6 +226,9 @@ store_status study_arm_sums(store *from, int64_t study, const study_config *conf
     if (g.n > 0)
         qsort(g.results, g.n, sizeof *g.results, compare_results);
     add_up(&g, sums);
+    *errors = (arm_errors){0};
+    if (status == STORE_OK && !list_errors(&g, errors))
+        status = STORE_NO_MEMORY;
     free(g.through);
     free(g.results);
     return status;

@@ -114,8 +114,6 @@ static void check_several(const wire_study *request, wire_errors *errors)
         wire_errors_add(errors, "/stopping", "applies to one objective only");
     if (request->n_stop_when > 0)
         wire_errors_add(errors, "/stop_when", "is not available with several objectives or bounds");
-    if (request->history_from)
-        wire_errors_add(errors, "/history_from", "is not available with several objectives or bounds");
 }
 
 wire_status study_config_complete(wire_study *request, wire_errors *errors)

@@ -30,6 +30,7 @@ static void show_trial(wire_writer *w, int64_t seq, const store_event *event, wi
     if (attempt)
         shown.attempt = *attempt;
     shown.worker = text_of(event, "worker");
+    shown.recorded = text_of(event, "recorded");
     shown.lease_expires_at = integer_of(event, "lease_expires_at");
     if (value && !isnan(*value)) { /* NaN: a result without a value */
         shown.has_value = true;
@@ -109,9 +110,10 @@ void event_view_encode(wire_writer *w, int64_t seq, const store_event *event)
         show_count(w, seq, event, "observations", (int64_t)event->u.observed.n);
         break;
     case EVENT_OBSERVATION_AMENDED:
-        wire_encode_observation_event(
-            w, seq, event->time, event->u.reobserved.observation, trial_state_name(event->u.reobserved.state),
-            event->u.reobserved.has_value ? &event->u.reobserved.value : NULL, event->u.reobserved.reason);
+        wire_encode_observation_event(w, seq, event->time, event->u.reobserved.observation,
+                                      trial_state_name(event->u.reobserved.state),
+                                      event->u.reobserved.has_value ? &event->u.reobserved.value : NULL,
+                                      event->u.reobserved.recorded, event->u.reobserved.reason);
         break;
     case EVENT_BATCH_PLANNED:
         show_planned(w, seq, event);

@@ -2,7 +2,10 @@
 
 #include "proto/arrays.h"
 #include "proto/constraints.h"
+#include "proto/encode_export.h"
+#include "proto/recorded_values.h"
 #include "server/data/candidate_rows.h"
+#include "server/data/result_values.h"
 #include "server/data/space_rules.h"
 #include "server/data/study_space.h"
 
@@ -19,6 +22,7 @@ typedef struct result {
     uint32_t candidate;
     int64_t repeats;
     double value;
+    char *recorded; /* as stored; owned */
 } result;
 
 typedef struct reading {
@@ -52,10 +56,13 @@ static void take_study(void *arg, const store_study *row)
 
 static void add_result(reading *r, result one)
 {
-    if (wire_grow(&r->results, &r->capacity, r->n + 1, 256, sizeof *r->results))
+    one.recorded = strdup(one.recorded);
+    if (one.recorded && wire_grow(&r->results, &r->capacity, r->n + 1, 256, sizeof *r->results)) {
         r->results[r->n++] = one;
-    else
+    } else {
+        free(one.recorded);
         r->no_memory = true;
+    }
 }
 
 static void take_observation(void *arg, const store_imported *o)
@@ -64,7 +71,8 @@ static void take_observation(void *arg, const store_imported *o)
         add_result(arg, (result){.number = o->observation,
                                  .candidate = o->candidate,
                                  .repeats = o->repeats,
-                                 .value = o->value});
+                                 .value = o->value,
+                                 .recorded = (char *)(uintptr_t)o->recorded});
 }
 
 static void take_trial(void *arg, const store_trial *t)
@@ -74,7 +82,8 @@ static void take_trial(void *arg, const store_trial *t)
                                  .is_trial = true,
                                  .candidate = (uint32_t)t->candidate,
                                  .repeats = t->repeats,
-                                 .value = t->value});
+                                 .value = t->value,
+                                 .recorded = (char *)(uintptr_t)t->recorded});
 }
 
 static void take_late(void *arg, const store_late_result *t)
@@ -83,7 +92,8 @@ static void take_late(void *arg, const store_late_result *t)
                              .is_trial = true,
                              .candidate = (uint32_t)t->candidate,
                              .repeats = t->repeats,
-                             .value = t->value});
+                             .value = t->value,
+                             .recorded = (char *)(uintptr_t)t->recorded});
 }
 
 static store_status read_results(reading *r)
@@ -247,6 +257,32 @@ static bool leave_out(history_transfer *t, const result *one, const wire_errors 
     return example->pointer && example->detail;
 }
 
+/* The text of a result in the new study: the values of the metrics that it has, and the standard errors of those that
+ * it models, if the model weighs them. NULL: a modelled metric is missing, *errors says which, or out of memory. */
+static char *values_of(reading *r, const result *one, wire_errors *errors)
+{
+    const study_config *to = r->settings;
+    wire_named_value values[WIRE_MAX_METRICS], std_errors[WIRE_MAX_METRICS];
+    double error[WIRE_MAX_MODELLED];
+    wire_result given = {.values = values, .std_errors = std_errors};
+    char *recorded = NULL;
+    bool fine = wire_read_std_errors(one->recorded, to->modelled, to->n_modelled, error);
+    for (size_t i = 0; i < to->wire->n_metrics; i++) {
+        const wire_metric *metric = &to->wire->metrics[i];
+        double value =
+            metric == to->objective ? one->value : wire_recorded_value(one->recorded, metric->name);
+        if (!isnan(value))
+            values[given.n_values++] = (wire_named_value){.name = metric->name, .value = value};
+    }
+    for (size_t j = 0; fine && bandit_weighs_errors(&to->options) && j < to->n_modelled; j++)
+        if (error[j] > 0.0)
+            std_errors[given.n_std_errors++] =
+                (wire_named_value){.name = to->modelled[j]->name, .value = error[j]};
+    fine = fine && result_values_read(to, &given, "", &recorded, errors);
+    r->no_memory |= !fine && errors->n == 0;
+    return recorded;
+}
+
 /* Finds the new number of a result's candidate. The row of a candidate is read when it first occurs. */
 static store_status look(reading *r, history_transfer *t, const wire_study *points, double *row,
                          const result *one)
@@ -266,6 +302,23 @@ static store_status look(reading *r, history_transfer *t, const wire_study *poin
     return r->no_memory || !kept ? STORE_NO_MEMORY : status;
 }
 
+/* Adds a result whose candidate is known. */
+static store_status add(reading *r, history_transfer *t, const result *one)
+{
+    wire_errors errors = {0};
+    char *recorded = values_of(r, one, &errors);
+    bool kept = !r->no_memory;
+    if (recorded)
+        t->list[t->n++] = (store_observation){.candidate = (uint32_t)r->places[one->candidate],
+                                              .repeats = one->repeats,
+                                              .value = one->value,
+                                              .recorded = recorded};
+    else if (kept)
+        kept = leave_out(t, one, &errors);
+    wire_errors_clear(&errors);
+    return kept ? STORE_OK : STORE_NO_MEMORY;
+}
+
 static store_status place_results(reading *r, history_transfer *t, const wire_study *points)
 {
     store_status status = STORE_OK;
@@ -283,9 +336,7 @@ static store_status place_results(reading *r, history_transfer *t, const wire_st
             continue;
         status = look(r, t, points, row, one);
         if (status == STORE_OK && r->places[one->candidate] >= 0)
-            t->list[t->n++] = (store_observation){.candidate = (uint32_t)r->places[one->candidate],
-                                                  .repeats = one->repeats,
-                                                  .value = one->value};
+            status = add(r, t, one);
     }
     t->shown.imported = (int64_t)t->n;
     free(row);
@@ -355,6 +406,8 @@ wire_status history_transfer_new(history_transfer **out, store *s, const study_c
     history_transfer_free(t);
     wire_study_free(r.from);
     bandit_arms_free(r.arms);
+    for (size_t i = 0; i < r.n; i++)
+        free(r.results[i].recorded);
     free(r.results);
     free(r.places);
     free(r.sorted);
@@ -370,6 +423,8 @@ void history_transfer_free(history_transfer *t)
         free((char *)(uintptr_t)t->shown.examples[i].detail);
     }
     free((wire_left_out *)(uintptr_t)t->shown.examples);
+    for (size_t i = 0; i < t->n; i++)
+        free((char *)(uintptr_t)t->list[i].recorded);
     free(t->list);
     free(t->points);
     free(t);

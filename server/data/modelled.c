@@ -18,6 +18,11 @@ bool modelled_rewards(const study_config *config, double value, const char *reco
     return true;
 }
 
+bool modelled_std_errors(const study_config *config, const char *recorded, double *out)
+{
+    return wire_read_std_errors(recorded, config->modelled, config->n_modelled, out);
+}
+
 bool modelled_is_feasible(const study_config *config, const double *values)
 {
     for (size_t j = 0; j < config->n_modelled; j++) {

@@ -12,6 +12,9 @@ bool modelled_values(const study_config *config, double value, const char *recor
 /* The same as rewards of the engine: turned so that larger is better. */
 bool modelled_rewards(const study_config *config, double value, const char *recorded, double *out);
 
+/* The told standard errors of all modelled metrics; 0: none was told. False: out of memory, or not valid. */
+bool modelled_std_errors(const study_config *config, const char *recorded, double *out);
+
 /* Does a result with these values keep all bounds? */
 bool modelled_is_feasible(const study_config *config, const double *values);
 

@@ -16,6 +16,8 @@ wire_imported observation_view(const store_imported *row, const trial_context *o
                            .parameters = shown.parameters,
                            .has_value = row->has_value,
                            .value = row->value,
+                           .objective = of->objective,
+                           .recorded = row->recorded,
                            .repeats = row->repeats,
                            .reason = row->reason,
                            .imported_at = row->imported_at};

@@ -7,11 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void take(observed_results *r, int64_t trial, int64_t candidate, int64_t told_at, int64_t told_seq,
-                 double value, const char *recorded)
+static void take(observed_results *r, int64_t trial, int64_t observation, int64_t candidate, int64_t told_at,
+                 int64_t told_seq, double value, const char *recorded)
 {
-    observed_result result = {
-        .trial = trial, .candidate = candidate, .told_at = told_at, .told_seq = told_seq};
+    observed_result result = {.trial = trial,
+                              .observation = observation,
+                              .candidate = candidate,
+                              .told_at = told_at,
+                              .told_seq = told_seq};
     if (!modelled_values(r->config, value, recorded, result.values))
         r->failed = true;
     else if (!modelled_is_feasible(r->config, result.values))
@@ -24,12 +27,19 @@ static void take(observed_results *r, int64_t trial, int64_t candidate, int64_t 
 static void take_trial(void *arg, const store_trial *row)
 {
     if (row->has_value)
-        take(arg, row->trial, row->candidate, row->told_at, row->told_seq, row->value, row->recorded);
+        take(arg, row->trial, 0, row->candidate, row->told_at, row->told_seq, row->value, row->recorded);
 }
 
 static void take_late(void *arg, const store_late_result *row)
 {
-    take(arg, row->trial, row->candidate, row->told_at, row->told_seq, row->value, row->recorded);
+    take(arg, row->trial, 0, row->candidate, row->told_at, row->told_seq, row->value, row->recorded);
+}
+
+static void take_imported(void *arg, const store_imported *row)
+{
+    if (row->has_value)
+        take(arg, 0, row->observation, row->candidate, row->imported_at, row->told_seq, row->value,
+             row->recorded);
 }
 
 store_status observed_results_read(observed_results *out, store *s, int64_t study, const study_config *config)
@@ -40,6 +50,8 @@ store_status observed_results_read(observed_results *out, store *s, int64_t stud
     store_status status = store_read_trials(s, study, &told, SIZE_MAX, take_trial, out, &error);
     if (status == STORE_OK)
         status = store_read_late_results(s, study, 0, 0, INT64_MAX, take_late, out, &error);
+    if (status == STORE_OK)
+        status = store_read_observations(s, study, 0, INT64_MAX, take_imported, out, &error);
     return status == STORE_OK && out->failed ? STORE_NO_MEMORY : status;
 }
 
@@ -119,7 +131,32 @@ static int compare_trials(const void *a, const void *b)
     const observed_result *x = a, *y = b;
     if (x->trial != y->trial)
         return (x->trial > y->trial) - (x->trial < y->trial);
+    if (x->observation != y->observation)
+        return (x->observation > y->observation) - (x->observation < y->observation);
     return (x->told_seq > y->told_seq) - (x->told_seq < y->told_seq);
+}
+
+/* Sorts the results: trials by number, and imported ones between them by time. False: out of memory. */
+static bool sort_results(observed_results *r)
+{
+    size_t imported = 0, next = 0, out = 0;
+    observed_result *sorted = malloc((r->n + 1) * sizeof *sorted);
+    if (!sorted)
+        return false;
+    qsort(r->list, r->n, sizeof *r->list, compare_trials);
+    while (imported < r->n && r->list[imported].trial == 0)
+        imported++;
+    for (size_t i = imported; i < r->n; i++) {
+        while (next < imported && r->list[next].told_at <= r->list[i].told_at)
+            sorted[out++] = r->list[next++];
+        sorted[out++] = r->list[i];
+    }
+    while (next < imported)
+        sorted[out++] = r->list[next++];
+    free(r->list);
+    r->list = sorted;
+    r->capacity = r->n;
+    return true;
 }
 
 store_status observed_results_volumes(observed_results *r, observed_volume *add, void *arg, bool *whole)
@@ -136,7 +173,8 @@ store_status observed_results_volumes(observed_results *r, observed_volume *add,
         }
     if (r->n == 0)
         return STORE_OK;
-    qsort(r->list, r->n, sizeof *r->list, compare_trials);
+    if (!sort_results(r))
+        return STORE_NO_MEMORY;
     status = bandit_volume_new(&volume, reference, k, NULL);
     for (size_t i = 0; status == BANDIT_OK && i < r->n; i++) {
         bool grows;
@@ -145,7 +183,7 @@ store_status observed_results_volumes(observed_results *r, observed_volume *add,
         if (status == BANDIT_OK && grows)
             reached = bandit_volume_value(volume);
         if (status == BANDIT_OK && isfinite(reached))
-            add(arg, r->list[i].trial, reached, r->list[i].told_at);
+            add(arg, &r->list[i], reached);
     }
     bandit_volume_free(volume);
     *whole = status != BANDIT_MEMORY_LIMIT;

@@ -5,7 +5,8 @@
 #include "server/data/definition.h"
 
 typedef struct observed_result {
-    int64_t trial, candidate, told_at, told_seq;
+    int64_t trial, observation; /* one of the two: of an imported result its number; the other is 0 */
+    int64_t candidate, told_at, told_seq;
     double values[WIRE_MAX_MODELLED]; /* as reported */
 } observed_result;
 
@@ -35,9 +36,9 @@ store_status observed_results_rank(observed_results *results);
 /* The rewards of the objectives of result i: out has as many entries. */
 void observed_results_rewards(const observed_results *results, size_t i, double *out);
 
-/* Calls `add` with the volume of the front after each result, in the order of trials. *whole is false if it ended early,
+/* Calls `add` with the volume of the front after each result, in the order of trials; imported ones join them by time. *whole is false if it ended early,
  * because there are too many results for a volume. Needs the reference point. STORE_NO_MEMORY. */
-typedef void observed_volume(void *arg, int64_t trial, double volume, int64_t told_at);
+typedef void observed_volume(void *arg, const observed_result *result, double volume);
 store_status observed_results_volumes(observed_results *results, observed_volume *add, void *arg,
                                       bool *whole);
 

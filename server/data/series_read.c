@@ -10,30 +10,52 @@
 
 /* ---- one objective without bounds ---------------------------------------------------------------------- */
 
+/* An imported value, and whether it keeps the bounds. */
+typedef struct imported_value {
+    wire_series_point point;
+    bool feasible;
+} imported_value;
+
 /* The imported values, which join the trials' by time, and the series. */
 typedef struct course {
-    wire_series_point *imported;
+    imported_value *imported;
     size_t n, capacity, next;
     series *series;
-    bool no_memory;
+    const study_config *config; /* of one objective with bounds; otherwise NULL */
+    const wire_metric *other;   /* another metric than the first objective; otherwise NULL */
+    bool failed;                /* out of memory, or a stored row is not valid */
 } course;
+
+static bool keeps_bounds(course *c, double value, const char *recorded)
+{
+    double values[WIRE_MAX_MODELLED];
+    if (!c->config)
+        return true;
+    if (!modelled_values(c->config, value, recorded, values))
+        c->failed = true;
+    return !c->failed && modelled_is_feasible(c->config, values);
+}
 
 static void take_imported(void *arg, const store_imported *row)
 {
     course *c = arg;
     if (!row->has_value)
         return;
-    c->no_memory |= !wire_grow(&c->imported, &c->capacity, c->n + 1, 64, sizeof *c->imported);
-    if (!c->no_memory)
-        c->imported[c->n++] = (wire_series_point){
-            .observation = row->observation, .value = row->value, .told_at = row->imported_at};
+    double value = c->other ? wire_recorded_value(row->recorded, c->other->name) : row->value;
+    if (isnan(value))
+        return;
+    c->failed |= !wire_grow(&c->imported, &c->capacity, c->n + 1, 64, sizeof *c->imported);
+    bool feasible = keeps_bounds(c, row->value, row->recorded);
+    if (!c->failed)
+        c->imported[c->n++] = (imported_value){
+            {.observation = row->observation, .value = value, .told_at = row->imported_at}, feasible};
 }
 
 /* Adds the imported values up to that time that have not been added yet. */
 static void add_imported(course *c, int64_t told_at)
 {
-    while (c->next < c->n && c->imported[c->next].told_at <= told_at)
-        series_add(c->series, &c->imported[c->next++]);
+    for (; c->next < c->n && c->imported[c->next].point.told_at <= told_at; c->next++)
+        series_add_bounded(c->series, &c->imported[c->next].point, c->imported[c->next].feasible);
 }
 
 static void take_value(void *arg, int64_t trial, double value, int64_t told_at)
@@ -44,62 +66,40 @@ static void take_value(void *arg, int64_t trial, double value, int64_t told_at)
     series_add(c->series, &point);
 }
 
+static void take_row(void *arg, const store_trial *row)
+{
+    course *c = arg;
+    double value = c->other ? wire_recorded_value(row->recorded, c->other->name) : row->value;
+    const wire_series_point point = {.trial = row->trial, .value = value, .told_at = row->told_at};
+    if (!row->has_value || isnan(value))
+        return;
+    add_imported(c, row->told_at);
+    series_add_bounded(c->series, &point, keeps_bounds(c, row->value, row->recorded));
+}
+
 static store_status read_course(course *c, store *s, int64_t study)
 {
     store_error error = {0};
+    store_trial_filter told = {.told = true, .told_through = INT64_MAX};
     store_status status = store_read_observations(s, study, 0, INT64_MAX, take_imported, c, &error);
-    if (status == STORE_OK && c->no_memory)
-        status = STORE_NO_MEMORY;
-    if (status == STORE_OK)
+    if (status == STORE_OK && !c->config && !c->other)
         status = store_read_values(s, study, take_value, c, &error);
+    else if (status == STORE_OK)
+        status = store_read_trials(s, study, &told, SIZE_MAX, take_row, c, &error);
     if (status == STORE_OK)
         add_imported(c, INT64_MAX);
     free(c->imported);
-    return status;
-}
-
-/* ---- another metric ------------------------------------------------------------------------------------ */
-
-typedef struct other_metric {
-    series *series;
-    const wire_metric *metric;
-} other_metric;
-
-static void take_other(void *arg, const store_trial *row)
-{
-    other_metric *other = arg;
-    const wire_series_point point = {
-        .trial = row->trial,
-        .value = row->has_value ? wire_recorded_value(row->recorded, other->metric->name) : (double)NAN,
-        .told_at = row->told_at};
-    if (!isnan(point.value))
-        series_add(other->series, &point);
+    return status == STORE_OK && c->failed ? STORE_NO_MEMORY : status;
 }
 
 /* ---- one objective with bounds, and several ------------------------------------------------------------ */
 
-typedef struct bounded {
-    series *series;
-    const study_config *config;
-    bool failed;
-} bounded;
-
-static void take_bounded(void *arg, const store_trial *row)
+static void take_volume(void *arg, const observed_result *result, double volume)
 {
-    bounded *b = arg;
-    double values[WIRE_MAX_MODELLED];
-    const wire_series_point point = {.trial = row->trial, .value = row->value, .told_at = row->told_at};
-    if (!row->has_value)
-        return;
-    if (modelled_values(b->config, row->value, row->recorded, values))
-        series_add_bounded(b->series, &point, modelled_is_feasible(b->config, values));
-    else
-        b->failed = true;
-}
-
-static void take_volume(void *arg, int64_t trial, double volume, int64_t told_at)
-{
-    const wire_series_point point = {.trial = trial, .value = volume, .told_at = told_at};
+    const wire_series_point point = {.trial = result->trial,
+                                     .observation = result->observation,
+                                     .value = volume,
+                                     .told_at = result->told_at};
     series_add(arg, &point);
 }
 
@@ -121,35 +121,28 @@ static store_status read_several(series *s, store *from, int64_t study, wire_stu
 {
     study_config *config = NULL;
     wire_errors errors = {0};
-    store_error error = {0};
-    store_trial_filter told = {.told = true, .told_through = INT64_MAX};
     store_status status = study_config_status(study_config_new(&config, *definition, &errors));
     *definition = NULL;
     wire_errors_clear(&errors);
-    bounded b = {.series = s, .config = config};
+    course bounded = {.series = s, .config = config};
     if (status == STORE_OK && volumes)
         status = read_volumes(s, from, study, config);
     else if (status == STORE_OK)
-        status = store_read_trials(from, study, &told, SIZE_MAX, take_bounded, &b, &error);
+        status = read_course(&bounded, from, study);
     study_config_free(config);
-    return status == STORE_OK && b.failed ? STORE_NO_MEMORY : status;
+    return status;
 }
 
 store_status series_read(series *s, store *from, int64_t study, wire_study **definition,
                          const wire_metric *metric)
 {
-    store_error error = {0};
     course c = {.series = s};
-    other_metric other = {s, metric};
-    store_trial_filter told = {.told = true, .told_through = INT64_MAX};
     store_status status = STORE_OK;
     bool first = metric == wire_objective(*definition);
     if (!metric || (first && wire_count_objectives(*definition) == 1 && wire_has_several(*definition)))
         return read_several(s, from, study, definition, !metric);
-    if (first)
-        status = read_course(&c, from, study);
-    else
-        status = store_read_trials(from, study, &told, SIZE_MAX, take_other, &other, &error);
+    c.other = first ? NULL : metric;
+    status = read_course(&c, from, study);
     wire_study_free(*definition);
     *definition = NULL;
     return status;

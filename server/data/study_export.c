@@ -213,6 +213,7 @@ static void write_imported(void *arg, const store_imported *row)
                            .has_value = row->has_value,
                            .value = row->value,
                            .repeats = row->repeats,
+                           .recorded = row->recorded,
                            .reason = row->reason,
                            .told_at = row->imported_at};
     write_row(x, row->candidate, &imported, row->observation);

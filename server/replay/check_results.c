@@ -2,6 +2,7 @@
 #include "server/replay/rebuild_internal.h"
 
 #include "proto/json_parse.h"
+#include "proto/recorded_values.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,6 +44,29 @@ static bool is_recorded(const wire_study *wire, const char *name)
     return false;
 }
 
+/* The told standard errors, which are the last member of the text. */
+static bool check_std_errors(const rebuild *r, const char *text, json_t *errors, rebuild_problem *p)
+{
+    char *values = wire_recorded_values(text), *own = wire_recorded_std_errors(text);
+    char *joined = values && own ? wire_join_recorded(values, own) : NULL;
+    bool good = joined ? wire_has_std_errors(text) && strcmp(joined, text) == 0 : rebuild_out_of_memory(p);
+    free(values);
+    free(own);
+    free(joined);
+    const char *name;
+    json_t *value;
+    json_object_foreach(errors, name, value)
+    {
+        size_t j = 0;
+        while (j < r->config->n_modelled && strcmp(r->config->modelled[j]->name, name) != 0)
+            j++;
+        good = good && j < r->config->n_modelled && json_is_number(value) &&
+               json_number_value(value) >= WIRE_MIN_STD_ERROR && json_number_value(value) <= WIRE_MAX_VALUE;
+    }
+    good = good && json_object_size(errors) > 0 && bandit_weighs_errors(&r->config->options);
+    return good || p->no_memory || rebuild_refuse(p, "recorded", "the standard errors are not valid");
+}
+
 /* Checks the values beside that of the first objective. With a value, all modelled metrics must have one. */
 static bool check_recorded(const rebuild *r, bool has_value, const char *text, rebuild_problem *p)
 {
@@ -53,6 +77,10 @@ static bool check_recorded(const rebuild *r, bool has_value, const char *text, r
     bool good = true;
     json_object_foreach(object, name, value)
     {
+        if (!*name) {
+            good = good && check_std_errors(r, text, value, p);
+            continue;
+        }
         if (good && !is_recorded(r->config->wire, name))
             good = rebuild_refuse(p, "recorded", "'%.100s' is not a recorded metric of the study", name);
         if (good && (!json_is_number(value) || !is_measured(json_number_value(value))))
@@ -131,8 +159,6 @@ bool rebuild_check_measured(const rebuild *r, const store_event *event, rebuild_
 
 bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_problem *p)
 {
-    if (r->config->several)
-        return rebuild_refuse(p, "observations", "cannot be imported with several objectives or bounds");
     for (size_t i = 0; i < event->u.observed.n; i++) {
         const store_observation *o = &event->u.observed.list[i];
         if (o->candidate >= r->candidates)
@@ -143,6 +169,8 @@ bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_proble
         if (!is_measured(o->value))
             return rebuild_refuse(p, "observations",
                                   "the value of observation %zu must be from -1e100 to 1e100", i);
+        if (!check_recorded(r, true, o->recorded, p))
+            return false;
     }
     r->imported += (int64_t)event->u.observed.n;
     return true;
@@ -160,5 +188,6 @@ bool rebuild_check_reobserved(const rebuild *r, const store_event *event, rebuil
         return rebuild_refuse(p, "state",
                               "must be completed with a value, and failed or infeasible without one");
     return (!has_value || check_value(p, "value", event->u.reobserved.value)) &&
+           check_recorded(r, has_value, event->u.reobserved.recorded, p) &&
            rebuild_check_text(p, "reason", event->u.reobserved.reason, WIRE_MAX_REASON);
 }

@@ -280,6 +280,7 @@ static store_status apply_observed(store *s, study_record *study, int64_t seq, c
                               .has_value = true,
                               .value = o->value,
                               .repeats = o->repeats,
+                              .recorded = o->recorded,
                               .reason = ""};
         status = s->backend->observation_insert(s, study->study, &row, err);
     }

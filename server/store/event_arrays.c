@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,13 +77,21 @@ static void read_array(event_reader *r, const event_member *m, store_event *even
     set_length(m, event, n);
 }
 
+/* Elements are copied one by one, because while an arena measures there is no copy that they could be changed in. */
 static void copy_array(arena *a, const event_member *m, store_event *event)
 {
     const event_array_kind *kind = array_kind_of(m);
+    const unsigned char *from = array_at(event, m);
     size_t n = length_of(m, event);
-    unsigned char *elements = arena_copy(a, array_at(event, m), n * kind->size);
-    for (size_t i = 0; elements && kind->copy && i < n; i++)
-        kind->copy(elements + i * kind->size);
+    unsigned char *elements = arena_copy(a, from, n * kind->size);
+    max_align_t element[4];
+    assert(kind->size <= sizeof element);
+    for (size_t i = 0; kind->copy && i < n; i++) {
+        memcpy(element, from + i * kind->size, kind->size);
+        kind->copy(a, element);
+        if (elements)
+            memcpy(elements + i * kind->size, element, kind->size);
+    }
     set_array(event, m, elements);
 }
 
@@ -142,8 +151,9 @@ static bool read_pick(const json_t *entry, void *element)
            event_read_real(json_array_get(entry, 1), &pick->variance);
 }
 
-static void copy_pick(void *element)
+static void copy_pick(arena *a, void *element)
 {
+    (void)a;
     store_pick *pick = element;
     pick->variance = event_canonical(pick->variance);
 }
@@ -157,22 +167,27 @@ static void write_observation(wire_writer *w, const void *element)
     wire_integer_value(w, observation->candidate);
     wire_integer_value(w, observation->repeats);
     wire_real(w, observation->value);
+    if (observation->recorded && *observation->recorded)
+        wire_string(w, observation->recorded);
     wire_array_end(w);
 }
 
 static bool read_observation(const json_t *entry, void *element)
 {
     store_observation *observation = element;
-    return event_read_index(json_array_get(entry, 0), &observation->candidate) &&
+    const json_t *recorded = json_array_get(entry, 3);
+    observation->recorded = recorded ? json_string_value(recorded) : "";
+    return observation->recorded && event_read_index(json_array_get(entry, 0), &observation->candidate) &&
            event_read_integer(json_array_get(entry, 1), &observation->repeats) &&
            event_read_real(json_array_get(entry, 2), &observation->value) && isfinite(observation->value);
 }
 
-static void copy_observation(void *element)
+static void copy_observation(arena *a, void *element)
 {
     store_observation *observation = element;
     assert(isfinite(observation->value));
     observation->value = event_canonical(observation->value);
+    observation->recorded = arena_text_or_empty(a, observation->recorded);
 }
 
 const event_array_kind event_observations =

@@ -49,7 +49,8 @@ typedef struct event_array_kind {
     size_t size; /* of an element */
     void (*write)(wire_writer *w, const void *element);
     bool (*read)(const json_t *entry, void *element); /* false: not such an element */
-    void (*copy)(void *element); /* makes its doubles canonical; NULL: kept as they are */
+    void (*copy)(arena *a,
+                 void *element); /* makes its doubles canonical and copies its texts; NULL: it has neither */
 } event_array_kind;
 
 /* The members of a type of event, in the order of the payload. */
@@ -99,15 +100,16 @@ void event_member_wrong(event_reader *r, const char *name);
 
 /* ---- event_arrays.c: `other` is the array's length, unless said otherwise ------------------------------ */
 
-extern const event_array_kind event_indices;      /* uint32_t */
-extern const event_array_kind event_sums;         /* store_arm_sum: [arm, count, sum] */
-extern const event_array_kind event_picks;        /* store_pick: [candidate, variance] */
-extern const event_array_kind event_observations; /* store_observation: [candidate, repeats, value] */
-extern const event_kind event_texts;              /* const char *, none is NULL */
-extern const event_kind event_bytes;              /* in hexadecimal */
-extern const event_kind event_held_values;        /* store_held; left out when nothing is held */
-extern const event_kind event_points;             /* store_points; left out when there are none */
-extern const event_kind event_rows;               /* store_points, at least one row */
+extern const event_array_kind event_indices; /* uint32_t */
+extern const event_array_kind event_sums;    /* store_arm_sum: [arm, count, sum] */
+extern const event_array_kind event_picks;   /* store_pick: [candidate, variance] */
+extern const event_array_kind
+    event_observations;                    /* store_observation: [candidate, repeats, value (, recorded)] */
+extern const event_kind event_texts;       /* const char *, none is NULL */
+extern const event_kind event_bytes;       /* in hexadecimal */
+extern const event_kind event_held_values; /* store_held; left out when nothing is held */
+extern const event_kind event_points;      /* store_points; left out when there are none */
+extern const event_kind event_rows;        /* store_points, at least one row */
 
 /* ---- addresses ----------------------------------------------------------------------------------------- */
 

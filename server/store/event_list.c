@@ -180,6 +180,7 @@ static const event_member observation_amended[] = {
     {"observation", INTEGER(reobserved.observation)},
     {"state", TRIAL_STATE(reobserved.state)},
     {"value", RESULT_IF(reobserved.value, reobserved.has_value)},
+    {"recorded", TEXT_UNLESS_EMPTY(reobserved.recorded)},
     {"reason", TEXT(reobserved.reason)},
 };
 

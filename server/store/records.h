@@ -78,7 +78,7 @@ typedef struct store_trial {
     double value; /* in the metric's units and sign; never −0 */
     const char *reason;
     int64_t repeats;      /* number of pulls that the value is the mean of; at least 1 */
-    const char *recorded; /* values of recorded metrics: a JSON object, or "" */
+    const char *recorded; /* other values and standard errors, as proto/recorded_values.h has them; or "" */
     const char *metadata; /* told with the result: a JSON object, or "" */
     int64_t told_at;      /* 0: not told */
     int64_t told_seq;     /* log position of the result, kept by amendments; 0: not told */
@@ -169,8 +169,9 @@ typedef struct store_batch {
 /* An imported value. */
 typedef struct store_observation {
     uint32_t candidate;
-    int64_t repeats; /* number of pulls that the value is the mean of */
-    double value;    /* in the metric's units and sign */
+    int64_t repeats;      /* number of pulls that the value is the mean of */
+    double value;         /* in the metric's units and sign */
+    const char *recorded; /* as in store_trial; NULL: "" */
 } store_observation;
 
 /* An imported result as it is now. */
@@ -181,9 +182,10 @@ typedef struct store_imported {
     uint32_t candidate;
     trial_state state; /* completed, or failed or infeasible: an amendment took the value back */
     bool has_value;
-    double value;       /* 0 without one */
-    int64_t repeats;    /* at least 1 */
-    const char *reason; /* of the amendment that took the value back; "" */
+    double value;         /* 0 without one */
+    int64_t repeats;      /* at least 1 */
+    const char *recorded; /* as in store_trial */
+    const char *reason;   /* of the amendment that took the value back; "" */
 } store_imported;
 
 /* A token. Only the hash of its secret is stored. */
@@ -357,6 +359,7 @@ typedef struct store_event {
             trial_state state; /* completed, failed, infeasible */
             bool has_value;
             double value;
+            const char *recorded;
             const char *reason;
         } reobserved;
     } u;

@@ -1,5 +1,6 @@
 /* Corrections of reported results. */
 #include "server/study/amend.h"
+#include "server/data/result_values.h"
 
 #include "proto/changes.h"
 #include "server/base/clock.h"
@@ -9,7 +10,6 @@
 #include "server/study/measure.h"
 #include "server/study/requests.h"
 #include "server/study/trials.h"
-#include "server/study/values.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -219,14 +219,21 @@ void study_amend(study *s, study_request *request)
                       trial_state_name(t->state));
         return;
     }
-    if (!study_read_values(s, result, "", &recorded, &errors)) {
+    if (!result_values_read(s->config, result, "", &recorded, &errors)) {
         reply_undecodable(request, errors.n > 0 ? WIRE_INVALID : WIRE_NO_MEMORY, &errors);
+        goto out;
+    }
+    char *amended = result_values_amended(s->config, result, t->recorded, recorded);
+    free(recorded);
+    recorded = amended;
+    if (!recorded) {
+        reply_store_problem(request, STORE_NO_MEMORY);
         goto out;
     }
     told_result now = {.has_value = result->has_value,
                        .value = result->value,
                        .repeats = t->repeats,
-                       .recorded = result->has_value && !result->values ? t->recorded : recorded,
+                       .recorded = recorded,
                        .reason = result->reason};
     if (result->has_value)
         now.state = t->state == TRIAL_STOPPED ? TRIAL_STOPPED : TRIAL_COMPLETED;

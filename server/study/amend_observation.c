@@ -7,18 +7,26 @@
 #include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/observation_view.h"
+#include "server/data/result_values.h"
 #include "server/data/study_space.h"
 #include "server/study/remembered.h"
 #include "server/study/requests.h"
-#include "server/study/values.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a result that was recalled: a copy. */
+static void forget(const store_imported *row)
+{
+    free((char *)(uintptr_t)row->recorded);
+}
+
 static void keep_row(void *arg, const store_imported *row)
 {
-    *(store_imported *)arg = *row;
-    ((store_imported *)arg)->reason = "";
+    store_imported *kept = arg;
+    *kept = *row;
+    kept->recorded = strdup(row->recorded);
+    kept->reason = "";
 }
 
 /* The result as of its last amendment, which may not be on disk yet. */
@@ -28,18 +36,23 @@ static store_status recall(const study *s, int64_t number, store_imported *out)
     const store_imported *known = pending_results_find_observation(s->results, number);
     *out = (store_imported){0};
     if (known) {
-        *out = *known;
-        return STORE_OK;
+        keep_row(out, known);
+        return out->recorded ? STORE_OK : STORE_NO_MEMORY;
     }
     store_status status =
         store_read_observation_page(s->app->store, s->number, number - 1, 1, keep_row, out, &error);
+    if (status == STORE_OK && out->observation == number && !out->recorded)
+        return STORE_NO_MEMORY;
     return status == STORE_OK && out->observation != number ? STORE_NOT_FOUND : status;
 }
 
 static told_result result_of(const store_imported *row)
 {
-    return (told_result){
-        .state = row->state, .has_value = row->has_value, .value = row->value, .repeats = row->repeats};
+    return (told_result){.state = row->state,
+                         .has_value = row->has_value,
+                         .value = row->value,
+                         .repeats = row->repeats,
+                         .recorded = row->recorded};
 }
 
 /* Applies the amendment; the caller records it. */
@@ -56,20 +69,20 @@ static store_status amend(study *s, const store_imported *was, const store_impor
     return STORE_OK;
 }
 
-/* Only the objective's value is kept of an imported result. */
-static bool read_value(const study *s, wire_result *result, store_status *status, wire_errors *errors)
+/* Reads the result; *recorded is its text beyond the first objective's value. */
+static bool read_value(const study *s, wire_result *result, const store_imported *was, char **recorded,
+                       store_status *status, wire_errors *errors)
 {
-    char *recorded = NULL;
-    for (size_t i = 0; i < s->config->wire->n_metrics; i++)
-        for (size_t k = 0; result->values && k < result->n_values; k++)
-            if (s->config->wire->metrics[i].recorded &&
-                strcmp(result->values[k].name, s->config->wire->metrics[i].name) == 0)
-                wire_errors_add(errors, "/values", "an imported result has no values of recorded metrics");
+    char *read = NULL;
+    *recorded = NULL;
     if (result->outcome == WIRE_INFEASIBLE)
         wire_errors_add(errors, "/state", "must be \"failed\": it takes the imported value back");
-    bool fine = study_read_values(s, result, "", &recorded, errors) && errors->n == 0;
+    bool fine = result_values_read(s->config, result, "", &read, errors) && errors->n == 0;
+    if (fine)
+        *recorded = result_values_amended(s->config, result, was->recorded, read);
+    fine = fine && *recorded;
     *status = fine || errors->n > 0 ? STORE_OK : STORE_NO_MEMORY;
-    free(recorded);
+    free(read);
     return fine;
 }
 
@@ -80,6 +93,7 @@ static void record(study *s, const store_imported *now, const char *reason, int6
     event.u.reobserved.state = now->state;
     event.u.reobserved.has_value = now->has_value;
     event.u.reobserved.value = now->value;
+    event.u.reobserved.recorded = now->recorded;
     event.u.reobserved.reason = reason ? reason : "";
     commit_record(s->commit, &event);
     log_event(LOG_INFO, "observation_amended", "study", s->id, "observation",
@@ -129,8 +143,10 @@ void study_amend_observation(study *s, study_request *request)
                       (long long)request->number);
         return;
     }
-    bool fine = status == STORE_OK && read_value(s, result, &status, &errors);
+    char *recorded = NULL;
+    bool fine = status == STORE_OK && read_value(s, result, &was, &recorded, &status, &errors);
     store_imported now = was;
+    now.recorded = recorded;
     now.has_value = result->has_value;
     now.state = result->has_value ? TRIAL_COMPLETED : TRIAL_FAILED;
     now.value = result->has_value ? result->value : 0.0;
@@ -149,5 +165,7 @@ void study_amend_observation(study *s, study_request *request)
         commit_hold(s->commit, request);
         answer(s, request, &now);
     }
+    free(recorded);
+    forget(&was);
     wire_errors_clear(&errors);
 }

@@ -153,8 +153,10 @@ static bool fill_points(best_answer *a)
         return false;
     for (size_t f = 0; f < n_observed; f++) {
         const observed_result *result = &a->observed.list[a->observed.front[f]];
-        a->points[f] = (wire_front_point){
-            .trial = result->trial, .candidate = result->candidate, .values = result->values};
+        a->points[f] = (wire_front_point){.trial = result->trial,
+                                          .observation = result->observation,
+                                          .candidate = result->candidate,
+                                          .values = result->values};
     }
     for (size_t f = 0; f < a->n_recommended; f++) {
         size_t i = a->recommended[f];
@@ -228,6 +230,7 @@ static void reply_best(const best_answer *a)
         const wire_front_point *first = &a->points[0];
         wire_best best = {.given = n_observed > 0,
                           .trial = first->trial,
+                          .observation = first->observation,
                           .candidate = first->candidate,
                           .key = first->key,
                           .space = first->space,

@@ -203,7 +203,9 @@ static void take_imported(void *arg, const store_imported *row)
                               .candidate = row->candidate,
                               .has_value = row->has_value,
                               .value = row->value,
-                              .repeats = row->repeats};
+                              .repeats = row->repeats,
+                              .recorded = strdup(row->recorded)};
+    a->failed |= !a->now.recorded;
 }
 
 /* Adds the change that an amendment made: from the result that it replaced to the one that the next amendment of

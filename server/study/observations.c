@@ -48,6 +48,8 @@ static bool keep_observations(study *s, const import *in, int64_t time)
                               .has_value = !is_broken(in, i),
                               .value = is_broken(in, i) ? 0.0 : in->list[i].value,
                               .repeats = in->list[i].repeats,
+                              .recorded =
+                                  is_broken(in, i) || !in->list[i].recorded ? "" : in->list[i].recorded,
                               .reason = ""};
         kept = pending_results_add_observation(s->results, &row);
     }

@@ -8,15 +8,16 @@
 
 typedef struct import {
     wire_observations_reader *reader;
-    wire_study *definition; /* borrowed by the reader */
-    store_status status;    /* outcome of reading the definition */
+    study_config *config;
+    const wire_study *definition; /* of the configuration; borrowed by the reader */
+    store_status status;          /* outcome of reading the definition */
     store *store;
     int64_t study;      /* the number of the study that the rows are read for */
     int64_t candidates; /* number of candidates when the import began */
     char digest[80];
-    bool takes_broken; /* results at points that break a constraint are infeasible */
-    store_observation *list;
-    const char **broken; /* n, with takes_broken: the constraint that the point breaks, or NULL */
+    bool takes_broken;       /* results at points that break a constraint are infeasible */
+    store_observation *list; /* their texts are owned */
+    const char **broken;     /* n, with takes_broken: the constraint that the point breaks, or NULL */
     double *points; /* n x parameters, coded, for a space; n x features for candidates, once one is given by
                      * them. The candidates in `list` are found later. NULL: all have numbers */
     size_t n, n_points, capacity, points_capacity; /* n_points: rows of `points` that are set */

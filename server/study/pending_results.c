@@ -39,17 +39,37 @@ void pending_results_free(pending_results *p)
 
 /* ---- observations -------------------------------------------------------------------------------------- */
 
+/* Copies the row; its reason is not needed. False: out of memory. */
+static bool keep_row(store_imported *out, const store_imported *row)
+{
+    char *recorded = strdup(row->recorded);
+    if (!recorded)
+        return false;
+    *out = *row;
+    out->recorded = recorded;
+    out->reason = "";
+    return true;
+}
+
+static void free_row(const store_imported *row)
+{
+    free((char *)(uintptr_t)row->recorded);
+}
+
 bool pending_results_add_observation(pending_results *p, const store_imported *row)
 {
     if (!wire_grow(&p->observations, &p->capacity, p->n_observations + 1, 64, sizeof *p->observations))
         return false;
-    p->observations[p->n_observations] = *row;
-    p->observations[p->n_observations++].reason = "";
+    if (!keep_row(&p->observations[p->n_observations], row))
+        return false;
+    p->n_observations++;
     return true;
 }
 
 static void drop_observations(pending_results *p, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        free_row(&p->observations[i]);
     p->n_observations -= n;
     p->n_observations_joining = 0;
     if (p->n_observations > 0) {
@@ -97,16 +117,25 @@ bool pending_results_amend_observation(pending_results *p, const store_imported 
 {
     amended_observation *amended = find_amended(p, row->observation);
     size_t i = pending_index(p, row->observation);
-    if (!amended) {
-        if (!wire_grow(&p->amended, &p->amended_capacity, p->n_amended + 1, 4, sizeof *p->amended))
-            return false;
-        amended = &p->amended[p->n_amended++];
+    store_imported kept, pending = {.recorded = NULL};
+    if (!amended && !wire_grow(&p->amended, &p->amended_capacity, p->n_amended + 1, 4, sizeof *p->amended))
+        return false;
+    if (!keep_row(&kept, row))
+        return false;
+    if (i < p->n_observations && !keep_row(&pending, row)) {
+        free_row(&kept);
+        return false;
     }
-    *amended = (amended_observation){.row = *row, .write = write};
-    amended->row.reason = "";
+    if (amended)
+        free_row(&amended->row);
+    else
+        amended = &p->amended[p->n_amended++];
+    *amended = (amended_observation){.row = kept, .write = write};
     *joins = i == p->n_observations || i < p->n_observations_joining;
-    if (i < p->n_observations)
-        p->observations[i] = amended->row;
+    if (i < p->n_observations) {
+        free_row(&p->observations[i]);
+        p->observations[i] = pending;
+    }
     return true;
 }
 
@@ -114,9 +143,12 @@ bool pending_results_amend_observation(pending_results *p, const store_imported 
 static void drop_amended(pending_results *p, uint64_t done)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < p->n_amended; i++)
+    for (size_t i = 0; i < p->n_amended; i++) {
         if (p->amended[i].write > done)
             p->amended[kept++] = p->amended[i];
+        else
+            free_row(&p->amended[i].row);
+    }
     p->n_amended = kept;
     if (kept > 0)
         return;

@@ -21,6 +21,7 @@ void plan_free(plan *p)
         return;
     free(p->results);
     free(p->others);
+    free(p->other_errors);
     free(p->amendments);
     free(p->amended);
     free(p->amended_sums);
@@ -35,6 +36,7 @@ void plan_free(plan *p)
     free(p->added);
     free(p->stored_picks);
     free(p->dictionary);
+    arm_errors_clear(&p->amended_errors);
     free(p->sums);
     free(p->state);
     free(p);

@@ -192,11 +192,12 @@ static void amend_model(study *s, plan *p)
     engine_outcome *out = &p->outcome;
     if (!engine_fine(out) || p->n_amendments == 0 || p->source.batches == 0)
         return;
-    out->stored = study_arm_sums(s->app->store, p->source.number, p->source.config, p->joined_through,
-                                 p->through_seq, p->amended, p->n_amended, p->amended_sums);
+    out->stored =
+        study_arm_sums(s->app->store, p->source.number, p->source.config, p->joined_through, p->through_seq,
+                       p->amended, p->n_amended, p->amended_sums, &p->amended_errors);
     if (out->stored == STORE_OK)
         bandit_engine_amend(s->engine.engine, p->amendments, p->n_amendments, p->amended_sums, p->n_amended,
-                            &out->error);
+                            p->amended_errors.results, p->amended_errors.n, &out->error);
 }
 
 /* In an enumerated space, withholds candidates with other values than the fixed ones. */

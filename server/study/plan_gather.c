@@ -1,4 +1,5 @@
 /* Gathers the input of a plan in a turn: results, trials in flight, and candidates that may not be picked. */
+#include "proto/recorded_values.h"
 #include "server/data/modelled.h"
 #include "server/study/engine_lane.h"
 #include "server/study/failures.h"
@@ -29,12 +30,31 @@ static int compare_late(const void *a, const void *b)
     return (x->attempt > y->attempt) - (x->attempt < y->attempt);
 }
 
+/* Adds the told standard errors to the result that was added last. */
+static bool add_std_errors(const study *s, plan *p, const char *recorded)
+{
+    double errors[WIRE_MAX_MODELLED];
+    size_t others = s->config->n_modelled - 1;
+    if (!wire_has_std_errors(recorded))
+        return true;
+    if (!modelled_std_errors(s->config, recorded, errors))
+        return false;
+    double *own = p->other_errors + (p->n_results - 1) * others;
+    if (others > 0)
+        memcpy(own, errors + 1, others * sizeof *own);
+    p->results[p->n_results - 1].error = errors[0];
+    p->results[p->n_results - 1].other_errors = others > 0 ? own : NULL;
+    return true;
+}
+
 /* Adds the rewards of the metrics after the first to the result that was added last. False: out of memory, or the
  * stored values are not valid. */
 static bool add_others(const study *s, plan *p, double value, const char *recorded)
 {
     double rewards[WIRE_MAX_MODELLED];
     size_t others = s->config->n_modelled - 1;
+    if (!add_std_errors(s, p, recorded))
+        return false;
     if (others == 0)
         return true;
     if (!modelled_rewards(s->config, value, recorded, rewards))
@@ -107,6 +127,8 @@ static bool gather_imported(study *s, plan *p, const store_imported *list, size_
         if (!list[i].has_value)
             continue;
         p->results[p->n_results++] = imported(s, &list[i]);
+        if (!add_others(s, p, list[i].value, list[i].recorded))
+            return false;
         fine = !study_pulls_once(s) || study_count_outcome(s, list[i].candidate, TRIAL_COMPLETED, true);
     }
     return fine;
@@ -129,7 +151,9 @@ static bool gather_results(study *s, plan *p)
     const late_result **late = malloc((n_late + 1) * sizeof(late_result *));
     p->results = malloc((n_told + n_late + n_imported + 1) * sizeof *p->results);
     p->others = calloc((n_told + n_late + n_imported) * (s->config->n_modelled - 1) + 1, sizeof *p->others);
-    bool fine = told && late && p->results && p->others;
+    p->other_errors =
+        calloc((n_told + n_late + n_imported) * (s->config->n_modelled - 1) + 1, sizeof *p->other_errors);
+    bool fine = told && late && p->results && p->others && p->other_errors;
     fine = fine && gather_imported(s, p, list, n_imported) && gather_told(s, p, told, n_told) &&
            gather_late(s, p, late, n_late);
     free(told);

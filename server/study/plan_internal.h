@@ -3,6 +3,7 @@
 #ifndef SERVER_STUDY_PLAN_INTERNAL_H
 #define SERVER_STUDY_PLAN_INTERNAL_H
 
+#include "server/data/arm_sums.h"
 #include "server/data/stop_rule.h"
 #include "server/study/engine_lane.h"
 #include "server/study/failures.h"
@@ -26,10 +27,12 @@ struct plan {
     bandit_result *results;
     size_t n_results;
     double *others;               /* with several modelled metrics: what `others` of the results point to */
+    double *other_errors;         /* likewise */
     bandit_amendment *amendments; /* of results that earlier batches include */
     size_t n_amendments;
     uint32_t *amended; /* the candidates of these, ascending, each once; as many sums of each metric */
     bandit_arm_sum *amended_sums;
+    arm_errors amended_errors; /* their results that have standard errors */
     size_t n_amended;
     int64_t joined_through; /* log position up to which results were in the model before */
     bandit_pick *pending;   /* trials in flight, by number (asynchronous feedback) */

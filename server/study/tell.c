@@ -1,11 +1,11 @@
 /* Reports of results. Each result is checked against its trial, and either all are accepted or none. */
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/data/result_values.h"
 #include "server/study/amend.h"
 #include "server/study/late_results.h"
 #include "server/study/requests.h"
 #include "server/study/trials.h"
-#include "server/study/values.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,7 +140,7 @@ static store_status judge(study *s, telling *t, size_t i)
     char at[32];
     size_t problems = t->errors.n;
     snprintf(at, sizeof at, "/results/%zu", i);
-    if (!study_read_values(s, result, at, &t->recorded[i], &t->errors)) {
+    if (!result_values_read(s->config, result, at, &t->recorded[i], &t->errors)) {
         t->invalid = true;
         return t->errors.n > problems ? STORE_OK : STORE_NO_MEMORY;
     }

@@ -301,7 +301,7 @@ static bool amend(run *r)
             sum.count += r->told[i].repeats;
             sum.sum += r->told[i].repeats * r->told[i].reward;
         }
-    bandit_status status = bandit_engine_amend(r->engine, &a, 1, &sum, 1, &err);
+    bandit_status status = bandit_engine_amend(r->engine, &a, 1, &sum, 1, NULL, 0, &err);
     HOLDS(status == BANDIT_OK);
     return begin_batch(r);
 }

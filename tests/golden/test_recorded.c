@@ -264,7 +264,7 @@ static void amend(study *s, size_t round)
             sums[at] = sum_of(s, amendments[i].arm);
         }
     }
-    must(bandit_engine_amend(s->engine, amendments, N, sums, n_sums, &err), &err);
+    must(bandit_engine_amend(s->engine, amendments, N, sums, n_sums, NULL, 0, &err), &err);
 }
 
 static void begin(study *s, size_t round)

@@ -102,8 +102,8 @@ static void full_dictionary_is_the_exact_posterior(void **state)
             if (count == 0)
                 continue;
             dictionary[n_sums] = a;
-            sums[n_sums++] =
-                (bandit_arm_sum){a, count, (double)count * random_problem_reward(&problem, a, a)};
+            sums[n_sums++] = (bandit_arm_sum){
+                .arm = a, .count = count, .sum = (double)count * random_problem_reward(&problem, a, a)};
         }
         bandit_covariance covariance;
         bandit_posterior posterior = {0};

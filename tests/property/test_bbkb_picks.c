@@ -305,7 +305,7 @@ static void variances_only_shrink(void **state)
         size_t n = problem.n, m = 1 + i % 9;
         for (uint32_t k = 0; k < m; k++) {
             dictionary[k] = (uint32_t)(k * (n / m));
-            sums[k] = (bandit_arm_sum){dictionary[k], 1 + k % 3, 0.5};
+            sums[k] = (bandit_arm_sum){.arm = dictionary[k], .count = 1 + k % 3, .sum = 0.5};
         }
         double *values = malloc(4 * n * sizeof *values), *mean = values + n, *variance = values + 2 * n;
         assert_non_null(values);

@@ -424,8 +424,9 @@ static void amended_results_are_those_of_all_metrics(void **unused)
     bandit_amendment change = {.arm = 5,
                                .was = {.repeats = 1, .reward = 3.0, .others = {-44.0}},
                                .now = {.repeats = 1, .reward = right[0], .others = {right[1]}}};
-    const bandit_arm_sum sums[] = {{5, 1, right[0]}, {5, 1, right[1]}};
-    must(bandit_engine_amend(b.engine, &change, 1, sums, 1, &err), &err);
+    const bandit_arm_sum sums[] = {{.arm = 5, .count = 1, .sum = right[0]},
+                                   {.arm = 5, .count = 1, .sum = right[1]}};
+    must(bandit_engine_amend(b.engine, &change, 1, sums, 1, NULL, 0, &err), &err);
     begin(&a, 11, 12, NULL, 0);
     begin(&b, 11, 12, NULL, 0);
     for (size_t j = 0; j < 2; j++) {

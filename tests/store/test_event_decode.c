@@ -53,7 +53,8 @@ static const entry entries[] = {
     {"observations_added", "{'observations':[[0,2,0.5]]}", ""},
     {"candidates_restored", "{'candidates':[0,2]}", ""},
     {"candidates_keyed", "{'first':3,'keys':['a','']}", ""},
-    {"observation_amended", "{'observation':3,'state':'completed','value':0.5,'reason':''}", "value"},
+    {"observation_amended", "{'observation':3,'state':'completed','value':0.5,'recorded':'{}','reason':''}",
+     "value recorded"},
 };
 enum { N_ENTRIES = sizeof entries / sizeof *entries };
 

@@ -149,15 +149,15 @@ static void take_observation(void *arg, const store_imported *o)
 static void take_current(void *arg, const store_imported *o)
 {
     suite_ids *list = arg;
-    sprintf(list->text + strlen(list->text), "%lld at %lld %s %g '%s', ", (long long)o->observation,
-            (long long)o->imported_at, trial_state_name(o->state), o->value, o->reason);
+    sprintf(list->text + strlen(list->text), "%lld at %lld %s %g '%s'%s, ", (long long)o->observation,
+            (long long)o->imported_at, trial_state_name(o->state), o->value, o->reason, o->recorded);
 }
 
 static void take_replaced(void *arg, const store_amendment *a)
 {
     suite_ids *list = arg;
-    sprintf(list->text + strlen(list->text), "%lld: %s %g '%s' was '%s', ", (long long)a->observation,
-            trial_state_name(a->was), a->value, a->reason, a->was_reason);
+    sprintf(list->text + strlen(list->text), "%lld: %s %g '%s' was '%s'%s, ", (long long)a->observation,
+            trial_state_name(a->was), a->value, a->reason, a->was_reason, a->recorded);
 }
 
 static store_event amended_observation(int64_t number, bool has_value, double value, const char *reason)
@@ -167,6 +167,7 @@ static store_event amended_observation(int64_t number, bool has_value, double va
     event.u.reobserved.state = has_value ? TRIAL_COMPLETED : TRIAL_FAILED;
     event.u.reobserved.has_value = has_value;
     event.u.reobserved.value = value;
+    event.u.reobserved.recorded = has_value ? "{\"size\":9}" : "";
     event.u.reobserved.reason = reason;
     return event;
 }
@@ -176,7 +177,8 @@ static void imported_results_have_numbers_and_are_amended(void **state)
     store *s = ((suite_state *)*state)->s;
     int64_t study;
     store_lane *lane = suite_create(s, "x", &study);
-    const store_observation list[] = {{4, 1, 0.5}, {4, 3, -1.0}, {9, 1, 2.0}};
+    const store_observation list[] = {
+        {4, 1, 0.5, NULL}, {4, 3, -1.0, "{\"size\":1}"}, {9, 1, 2.0, "{\"size\":2}"}};
     store_event events[] = {{.type = EVENT_OBSERVATIONS_ADDED, .time = 1},
                             {.type = EVENT_OBSERVATIONS_ADDED, .time = 2},
                             amended_observation(2, false, 7, "spilt"),
@@ -195,12 +197,13 @@ static void imported_results_have_numbers_and_are_amended(void **state)
     assert_int_equal(suite_study_of(s, "x").imported, 3);
     suite_ids all = {0}, replaced = {0}, none = {0};
     assert_int_equal(store_read_observation_page(s, study, 0, 9, take_current, &all, NULL), STORE_OK);
-    assert_string_equal(all.text,
-                        "1 at 1 completed 0.5 '', 2 at 2 completed 1.5 '', 3 at 2 completed 2 '', ");
+    assert_string_equal(
+        all.text,
+        "1 at 1 completed 0.5 '', 2 at 2 completed 1.5 ''{\"size\":9}, 3 at 2 completed 2 ''{\"size\":2}, ");
     assert_int_equal(store_read_observation_amendments(s, study, 2, take_replaced, &replaced, NULL),
                      STORE_OK);
     assert_string_equal(replaced.text,
-                        "2: completed -1 'spilt' was '', 2: failed 0 'dry again' was 'spilt', ");
+                        "2: completed -1 'spilt' was ''{\"size\":1}, 2: failed 0 'dry again' was 'spilt', ");
     assert_int_equal(store_read_observation_amendments(s, study, 3, take_replaced, &none, NULL), STORE_OK);
     assert_string_equal(none.text, "");
     store_event unknown = amended_observation(4, true, 1, "");
@@ -213,7 +216,7 @@ static void imported_rewards_are_read_by_log_position(void **state)
     store *s = ((suite_state *)*state)->s;
     int64_t study;
     store_lane *lane = suite_create(s, "x", &study);
-    const store_observation list[] = {{4, 1, 0.5}, {4, 3, -1.0}, {9, 1, 2.0}};
+    const store_observation list[] = {{4, 1, 0.5, NULL}, {4, 3, -1.0, NULL}, {9, 1, 2.0, NULL}};
     store_event events[] = {{.type = EVENT_OBSERVATIONS_ADDED, .time = 1},
                             {.type = EVENT_OBSERVATIONS_ADDED, .time = 2}};
     events[0].u.observed.list = list;

@@ -23,7 +23,10 @@ static const double rows[] = {0.5, -0.0, NAN, 1e-300, -INFINITY, 900719925474099
 static const double held[] = {NAN, 0.75, -0.0, 1e19};
 static const unsigned char state[] = {0, 1, 0x7f, 0x80, 0xff, 0xa5, 0};
 static const store_observation observations[] = {
-    {0, 1, -0.0}, {UINT32_MAX, LARGEST, DBL_MAX}, {4, 0, 2.5}, {4, -3, -DBL_MIN}};
+    {0, 1, -0.0, NULL}, {UINT32_MAX, LARGEST, DBL_MAX, ""}, {4, 0, 2.5, NULL}, {4, -3, -DBL_MIN, NULL}};
+#define METRICS "{\"size\":2,\"\":{\"yield\":0.25,\"size\":0.5}}"
+static const store_observation measured_observations[] = {
+    {4, 2, 2.5, METRICS}, {5, 1, 1, NULL}, {6, 1, 1, ESCAPES}};
 
 static const char *const texts[] = {"CCO", "", ESCAPES, LONG};
 
@@ -31,6 +34,7 @@ enum { N_TEXTS = sizeof texts / sizeof *texts };
 enum { N_INDICES = sizeof indices / sizeof *indices, N_SUMS = sizeof sums / sizeof *sums };
 enum { N_PICKS = sizeof picks / sizeof *picks, N_STATE = sizeof state };
 enum { N_HELD = sizeof held / sizeof *held };
+enum { N_MEASURED_OBSERVATIONS = sizeof measured_observations / sizeof *measured_observations };
 enum { N_OBSERVATIONS = sizeof observations / sizeof *observations };
 
 #define SAMPLE(sample, of, member, ...)                                                                      \
@@ -165,6 +169,14 @@ const event_sample event_samples[] = {
            .observation = 3, .state = TRIAL_COMPLETED, .has_value = true, .value = -0.0, .reason = ESCAPES),
     SAMPLE("observation_amended.absent", EVENT_OBSERVATION_AMENDED, reobserved,
            .observation = LARGEST, .state = TRIAL_FAILED, .value = 4),
+    SAMPLE("observation_amended.metrics", EVENT_OBSERVATION_AMENDED, reobserved,
+           .observation = 3, .state = TRIAL_COMPLETED, .has_value = true, .value = 2, .recorded = METRICS,
+           .reason = ""),
+    SAMPLE("observations_added.metrics", EVENT_OBSERVATIONS_ADDED, observed,
+           .list = measured_observations, .n = N_MEASURED_OBSERVATIONS),
+    SAMPLE("trial_told.std_errors", EVENT_TRIAL_TOLD, told,
+           .trial = 5, .state = TRIAL_COMPLETED, .has_value = true, .value = 0.5, .reason = "", .repeats = 1,
+           .recorded = METRICS, .metadata = ""),
 };
 /* clang-format on */
 const size_t n_event_samples = sizeof event_samples / sizeof *event_samples;

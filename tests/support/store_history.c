@@ -148,7 +148,8 @@ static store_event draw_observations(history *h)
     event.u.observed.n = draw(h, sizeof h->observations / sizeof *h->observations);
     for (size_t i = 0; i < event.u.observed.n; i++)
         h->observations[i] =
-            (store_observation){(uint32_t)draw(h, ARMS), (int64_t)draw(h, 5) + 1, draw_real(h)};
+            (store_observation){(uint32_t)draw(h, ARMS), (int64_t)draw(h, 5) + 1, draw_real(h),
+                                draw(h, 3) ? NULL : "{\"size\":2,\"\":{\"x\":0.5}}"};
     event.u.observed.list = h->observations;
     h->imported += (int64_t)event.u.observed.n;
     return event;
@@ -161,6 +162,7 @@ static store_event draw_reobserved(history *h)
     event.u.reobserved.has_value = draw(h, 2);
     event.u.reobserved.state = event.u.reobserved.has_value ? TRIAL_COMPLETED : TRIAL_FAILED;
     event.u.reobserved.value = draw_real(h);
+    event.u.reobserved.recorded = draw(h, 2) ? "{\"size\":3}" : NULL;
     event.u.reobserved.reason = draw(h, 2) ? "a wrong row" : "";
     return event;
 }

@@ -33,12 +33,13 @@ async function phone(site) {
     await page.waitForSelector('.toast.wrong >> text=Write a number such as 1.5 or 1,5');
     assert.equal(await value(page, 1).getAttribute('aria-invalid'), 'true');
     assert.equal((await trials(site, 'lab-phone'))[0].state, 'pending');
-    await value(page, 1).fill('12,5');
+    await value(page, 1).fill('12,5 ± 0,25');
     await value(page, 1, 'purity').fill('0.98');
     await page.getByLabel('Note on trial 1').fill('slightly yellow');
     await page.getByRole('button', { name: 'Save, trial 1' }).click();
     await page.waitForSelector('text=You have no trials. Get one.');
     const [first] = await trials(site, 'lab-phone');
+    assert.equal(first.std_error, 0.25);
     assert.deepEqual([first.values, first.metadata, first.worker], [{ yield: 12.5, purity: 0.98 }, { note: 'slightly yellow' }, 'Dr. Müller']);
     await page.getByRole('button', { name: 'Get trials' }).click();
     await page.getByLabel('Note on trial 2').fill('the flask broke');

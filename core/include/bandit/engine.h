@@ -35,6 +35,10 @@ typedef struct bandit_result {
     double variance;      /* start-of-batch variance of the batch that issued it, paper's scale */
     const double *others; /* of the metrics after the first: their rewards, finite; borrowed. NULL: there are
                              none */
+    double error;         /* standard error of `reward`, as told; 0: none was told */
+    const double *other_errors; /* the same of `others`; borrowed. NULL: none was told */
+    float weight; /* precision of a pull relative to the model's noise; 0 stands for 1. Engines set it for
+                     engines that they wrap */
 } bandit_result;
 
 typedef struct bandit_pick {
@@ -45,8 +49,10 @@ typedef struct bandit_pick {
 /* An arm's rewards so far. */
 typedef struct bandit_arm_sum {
     uint32_t arm;
+    float weight;   /* mean precision of a pull, as in bandit_result; 0 in checkpoints, and where no error was
+                       told */
     uint64_t count; /* n_i */
-    double sum;     /* r_i */
+    double sum;     /* r_i: the (weighted) mean, times the count */
 } bandit_arm_sum;
 
 /* The state at a batch's start, as stored. */
@@ -113,11 +119,18 @@ typedef struct bandit_amendment {
  *               caller adds them up from all results of the arm in the order in which they joined, so that
  *               counts and sums are, to the bit, those of a study whose results were right at first. With
  *               several metrics: n_sums of the first metric, then n_sums of the second, …
+ *   told        n_told: of the arms of the amendments, the results that have a standard error for some metric,
+ *               in the order in which they joined
  * The sum of squares is corrected by differences. A reward that is new adds its term to the log-sum of
  * [BBKB]'s width; one that is taken back leaves its own there, which can only widen the bounds (ours).
  * Errors: BANDIT_INVALID_STATE, BANDIT_NO_MEMORY; then the engine must be freed. */
 bandit_status bandit_engine_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
-                                  const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
+                                  const bandit_arm_sum *sums, size_t n_sums, const bandit_result *told,
+                                  size_t n_told, bandit_error *err);
+
+/* Whether an engine with these options weighs results by the standard errors that they were told with: it learns
+ * hyper-parameters, or standardizes rewards. Others refuse them. */
+bool bandit_weighs_errors(const bandit_options *options);
 
 /* Starts the next batch: counts and sums take in `results` in the order given, the dictionary is resampled,
  * and the posterior of all arms is computed. `pending`: picks of former batches whose rewards are still out

@@ -12,6 +12,9 @@
  * variances are learned, s^2 has none either, and is maximized in closed form; theta then has log (tau / s^2).
  * What rewards within points differ by is taken as it is: the warp's slope is 1 at 0.
  *
+ * Evaluations may have told variances, to which tau is added; of warped data, each is multiplied by the square of
+ * the warp's slope at its point. s^2 is then never maximized in closed form.
+ *
  * Rewards come grouped by point: a point that was evaluated c times has one row, with the mean of its rewards
  * and the weight c; what the means leave out enters as `within`. Priors are for rewards of about unit
  * variance. Deterministic, whatever the executor; no I/O, clock or global state. */
@@ -25,17 +28,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Squares of evaluations of one point with one told variance, about their mean. */
+typedef struct bandit_fit_within {
+    double squares, degrees, variance; /* in the units of the data */
+} bandit_fit_within;
+
 typedef struct bandit_fit_data {
     bandit_kernel_type kernel;
     double nu;
-    size_t n;               /* points, >= 1 */
-    size_t dimension;       /* 0 with `gram` */
-    const double *points;   /* n x dimension, row-major; stationary kernels */
-    const double *gram;     /* n x n, k(x_i, x_j): linear and precomputed kernels; else NULL */
-    const double *count;    /* n: evaluations of each, >= 1 */
-    const double *mean;     /* n: their mean reward */
-    double within;          /* sum of squared deviations of single rewards from their point's mean */
-    double within_degrees;  /* how many of those are free: sum of (count − 1) when all are in `within` */
+    size_t n;             /* points, >= 1 */
+    size_t dimension;     /* 0 with `gram` */
+    const double *points; /* n x dimension, row-major; stationary kernels */
+    const double *gram;   /* n x n, k(x_i, x_j): linear and precomputed kernels; else NULL */
+    const double *count;  /* n: evaluations of each, >= 1 */
+    const double *mean;   /* n: their mean reward */
+    const double
+        *variance; /* n: told variance of one evaluation beside tau, in the units of `mean`; 0: none was
+                               told. NULL: all are 0 */
+    double within; /* sum of squared deviations of single rewards from their point's mean */
+    double within_degrees; /* how many of those are free: sum of (count − 1) when all are in `within` */
+    const struct bandit_fit_within *told; /* n_told: the same of evaluations with told variances */
+    size_t n_told;
     const size_t *group;    /* dimension: the lengthscale that a coordinate has; NULL: one each */
     const double *extent;   /* n_lengthscales: the range of a coordinate that the prior has in mind */
     size_t n_lengthscales;  /* 0 with `gram` */

@@ -15,7 +15,8 @@ store_status memory_observation_insert(store *base, int64_t number, const store_
     store_imported *row = &imported[study->n_imported++];
     *row = *observation;
     row->reason = strdup(observation->reason);
-    return row->reason ? STORE_OK : memory_exhausted(err);
+    row->recorded = strdup(observation->recorded);
+    return row->reason && row->recorded ? STORE_OK : memory_exhausted(err);
 }
 
 store_status memory_observation_amend(store *base, int64_t number, int64_t seq, const store_event *event,
@@ -32,7 +33,7 @@ store_status memory_observation_amend(store *base, int64_t number, int64_t seq, 
                                   .had_value = row->has_value,
                                   .value = row->value,
                                   .repeats = row->repeats,
-                                  .recorded = "",
+                                  .recorded = row->recorded,
                                   .was_reason = row->reason};
     *had_value = row->has_value;
     if (!memory_keep_amendment(study, &kept))
@@ -40,14 +41,17 @@ store_status memory_observation_amend(store *base, int64_t number, int64_t seq, 
     row->state = event->u.reobserved.state;
     row->has_value = has_value;
     row->value = has_value ? event->u.reobserved.value : 0.0;
-    return memory_set_text(&row->reason, has_value ? "" : event->u.reobserved.reason) ? STORE_OK
-                                                                                      : memory_exhausted(err);
+    bool set = memory_set_text(&row->reason, has_value ? "" : event->u.reobserved.reason) &&
+               memory_set_text(&row->recorded, event->u.reobserved.recorded);
+    return set ? STORE_OK : memory_exhausted(err);
 }
 
 void memory_clear_imported(memory_study *study)
 {
-    for (size_t i = 0; i < study->n_imported; i++)
+    for (size_t i = 0; i < study->n_imported; i++) {
         free((char *)study->imported[i].reason);
+        free((char *)study->imported[i].recorded);
+    }
     free(study->imported);
     study->imported = NULL;
     study->n_imported = 0;

@@ -3,8 +3,9 @@
 
 store_status sql_observation_insert(store *s, int64_t study, const store_imported *o, store_error *err)
 {
-    return sql_run(sql_writer(s), err, SQL_OBSERVATION_INSERT, "iiiiiidi", study, o->observation, o->told_seq,
-                   o->imported_at, (int64_t)o->candidate, (int64_t)o->state, o->value, o->repeats);
+    return sql_run(sql_writer(s), err, SQL_OBSERVATION_INSERT, "iiiiiidit", study, o->observation,
+                   o->told_seq, o->imported_at, (int64_t)o->candidate, (int64_t)o->state, o->value,
+                   o->repeats, o->recorded);
 }
 
 static store_status load_has_value(sql_connection *c, int64_t study, int64_t number, bool *out,
@@ -31,8 +32,8 @@ store_status sql_observation_amend(store *s, int64_t study, int64_t seq, const s
                          event->u.reobserved.reason);
     if (status)
         return status;
-    return sql_run(c, err, SQL_OBSERVATION_AMEND, "iiidt", study, number, (int64_t)event->u.reobserved.state,
-                   event->u.reobserved.value,
+    return sql_run(c, err, SQL_OBSERVATION_AMEND, "iiidtt", study, number, (int64_t)event->u.reobserved.state,
+                   event->u.reobserved.value, event->u.reobserved.recorded,
                    event->u.reobserved.has_value ? "" : event->u.reobserved.reason);
 }
 
@@ -49,7 +50,8 @@ static void read_rows(sql_connection *c, store_observation_row *row, void *arg)
             .has_value = !sql_is_null(c, 5),
             .value = sql_number(c, 5),
             .repeats = sql_integer(c, 6),
-            .reason = sql_text(c, 7),
+            .recorded = sql_text(c, 7),
+            .reason = sql_text(c, 8),
         };
         row(arg, &observation);
     }

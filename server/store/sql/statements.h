@@ -26,7 +26,8 @@
     "coalesce(trial, 0), coalesce(observation, 0), seq, amended_at, reason, was, value, repeats, recorded, " \
     "was_reason"
 
-#define OBSERVATION_COLUMNS "observation, seq, imported_at, candidate, state, value, repeats, reason"
+#define OBSERVATION_COLUMNS                                                                                  \
+    "observation, seq, imported_at, candidate, state, value, repeats, recorded, reason"
 
 /* One statement inserts several rows, at nearly the cost of one row. A plain ? has the next number. */
 #define SQL_ROWS     8
@@ -174,15 +175,15 @@
     X(SQL_VALUES, "SELECT trial, value, told_at FROM trials WHERE study = ?1 AND value IS NOT NULL "                     \
                   "ORDER BY trial")                                                                                      \
     X(SQL_OBSERVATION_INSERT,                                                                                            \
-      "INSERT INTO observations (study, observation, seq, imported_at, candidate, state, value, repeats) "               \
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")                                                                         \
+      "INSERT INTO observations (study, observation, seq, imported_at, candidate, state, value, repeats, "               \
+      "recorded) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")                                                           \
     X(SQL_OBSERVATION_HAS_VALUE, "SELECT value IS NOT NULL FROM observations WHERE study = ?1 "                          \
                                  "AND observation = ?2")                                                                 \
     X(SQL_OBSERVATION_KEEP_AMENDED,                                                                                      \
       "INSERT INTO amendments (study, observation, seq, amended_at, reason, was, value, repeats, recorded, "             \
-      "was_reason) SELECT study, observation, ?3, ?4, ?5, state, value, repeats, '', reason "                            \
+      "was_reason) SELECT study, observation, ?3, ?4, ?5, state, value, repeats, recorded, reason "                      \
       "FROM observations WHERE study = ?1 AND observation = ?2")                                                         \
-    X(SQL_OBSERVATION_AMEND, "UPDATE observations SET state = ?3, value = ?4, reason = ?5 "                              \
+    X(SQL_OBSERVATION_AMEND, "UPDATE observations SET state = ?3, value = ?4, recorded = ?5, reason = ?6 "               \
                              "WHERE study = ?1 AND observation = ?2")                                                    \
     X(SQL_OBSERVATIONS,                                                                                                  \
       "SELECT " OBSERVATION_COLUMNS " FROM observations INDEXED BY observations_by_seq WHERE study = ?1 "                \

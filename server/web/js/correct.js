@@ -3,24 +3,24 @@
 import { get, post, studyPath } from './api.js';
 import { h, replace, uniqueId } from './dom.js';
 import { titleOf } from './axes.js';
-import { told, valueInputs } from './entry.js';
+import { errorsOf, told, valueInputs } from './entry.js';
 import { number } from './format.js';
 import { objective, otherMetrics } from './study-actions.js';
 import { actionButton, reasonOf, toast } from './widgets.js';
 
-// What differs between a trial and an imported result, of which only the objective's value is amended.
+// What differs between a trial and an imported result.
 function kindOf(study, { id, observation }) {
-  const first = objective(study);
+  const metrics = [objective(study), ...otherMetrics(study)];
   return observation === undefined
-    ? { name: `trial ${id}`, path: `/trials/${id}`, metrics: [first, ...otherMetrics(study)] }
-    : { name: `imported result ${observation}`, path: `/observations/${observation}`, metrics: [first] };
+    ? { name: `trial ${id}`, path: `/trials/${id}`, metrics }
+    : { name: `imported result ${observation}`, path: `/observations/${observation}`, metrics };
 }
 
 function correct(study, result, done) {
   const title = uniqueId('correct');
   const { name, path, metrics } = kindOf(study, result);
   const entry = valueInputs(metrics, name);
-  entry.fill({ ...result.values, ...(result.value !== undefined && { [metrics[0].name]: result.value }) });
+  entry.fill({ ...result.values, ...(result.value !== undefined && { [metrics[0].name]: result.value }) }, errorsOf(metrics, result));
   const reason = h('input', { type: 'text', id: `${title}-reason`, autocomplete: 'off', maxlength: 500 });
   const wrong = h('p', { class: 'notice wrong', role: 'alert', hidden: true });
   const say = (words) => {
@@ -38,11 +38,11 @@ function correct(study, result, done) {
     }
   };
   const save = actionButton('Save', { class: 'primary' }, async () => {
-    const { values, wrong: input } = entry.read();
+    const { values, errors, wrong: input } = entry.read();
     if (input) {
       input.focus();
       say(input.validationMessage);
-    } else await send(told(metrics, values));
+    } else await send(told(metrics, values, errors));
   });
   const failed = actionButton('It failed', {}, () => send({ state: 'failed' }));
   const fields = metrics.map((metric, i) => {

@@ -42,11 +42,14 @@ function targetsOf(study) {
       ? axesOf(study).map((axis) => ({ name: axis.name, needed: !axis.condition, read: reader(axis), put: (o, x) => ((o.parameters ??= {})[axis.name] = x) }))
       : [{ name: 'candidate', needed: true, read: number, put: (o, x) => (o.candidate = x) }];
   const put = (name) => (several ? (o, x) => ((o.values ??= {})[name] = x) : (o, x) => (o.value = x));
+  const error = (name) => (o, x) => ((o.std_errors ??= {})[name] = x);
   return [
     ...point,
     { name: metric.name, also: 'value', needed: true, read: number, put: put(metric.name) },
     ...otherMetrics(study).map(({ name, role }) => ({ name, needed: role !== 'recorded', read: number, put: put(name) })),
     { name: 'repeats', needed: false, read: number, put: (o, x) => (o.repeats = x) },
+    { name: 'std_error', needed: false, read: number, put: error(metric.name) },
+    ...otherMetrics(study).filter(({ role }) => role !== 'recorded').map(({ name }) => ({ name: `std_errors.${name}`, needed: false, read: number, put: error(name) })),
   ];
 }
 

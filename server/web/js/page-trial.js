@@ -3,6 +3,7 @@ import { get, studyPath } from './api.js';
 import { chart } from './chart.js';
 import { correctButton } from './correct.js';
 import { h, replace } from './dom.js';
+import { errorsOf } from './entry.js';
 import { forkButton } from './fork.js';
 import { refresher } from './feed.js';
 import { count, duration, fullTime, number, value } from './format.js';
@@ -12,7 +13,7 @@ import { address } from './router.js';
 import { objective, otherMetrics, trialsOf } from './study-actions.js';
 import { badge, facts, guarded, panel, table } from './widgets.js';
 
-const ELSEWHERE = ['id', 'state', 'value', 'values', 'point', 'parameters', 'candidate', 'metadata', 'reason'];
+const ELSEWHERE = ['id', 'state', 'value', 'values', 'std_error', 'std_errors', 'point', 'parameters', 'candidate', 'metadata', 'reason'];
 const WORDS = { issued_at: 'Handed out', told_at: 'Reported', lease_expires_at: 'Reserved until', batch: 'Batch', attempt: 'Attempt', worker: 'Worker', repeats: 'Repeats', expected: 'Expected' };
 
 const title = (name) => WORDS[name] ?? `${name[0].toUpperCase()}${name.slice(1).replace(/_/g, ' ')}`;
@@ -35,7 +36,9 @@ function valuesOf(study, trial) {
   const metric = objective(study);
   const rows = [[metric.name, trial.value]];
   for (const { name } of otherMetrics(study)) rows.push([name, trial.values?.[name]]);
-  return rows.map(([name, x]) => [name, x === undefined ? '–' : number(x, 8)]);
+  const errors = errorsOf([metric], trial);
+  const error = (name) => (errors[name] === undefined ? '' : ` ± ${number(errors[name], 3)}`);
+  return rows.map(([name, x]) => [name, x === undefined ? '–' : `${number(x, 8)}${error(name)}`]);
 }
 
 function general(trial) {

@@ -131,7 +131,7 @@ export async function benchTab(element, feed, signal) {
       throw new Error(`Trial ${wrong.row.trial.id}: ${wrong.wrong.validationMessage}`);
     }
     if (!(await meant(read))) return;
-    await post(path('/tell'), { results: read.map(({ row, values }) => row.result(told(metrics, values))) }, signal);
+    await post(path('/tell'), { results: read.map(({ row, values, errors }) => row.result(told(metrics, values, errors))) }, signal);
     toast(`Saved the ${rows.length === 1 ? `result of trial ${rows[0].trial.id}` : `results of ${rows.length} trials`}.`);
     await Promise.all([readMine(), readRecent()]);
   }

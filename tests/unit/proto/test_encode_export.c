@@ -54,7 +54,7 @@ static void test_candidates(void **state)
          .has_value = true,
          .value = 0.1,
          .repeats = 3,
-         .recorded = "{\"s\":1.5}",
+         .recorded = "{\"s\":1.5,\"\":{\"v\":0.25}}",
          .told_at = 1},
         {.id = 2,
          .state = "failed",
@@ -79,13 +79,13 @@ static void test_candidates(void **state)
     char *text = finish(&w);
     assert_string_equal(text,
                         "trial,candidate,x0,x1,value,state,attempt,worker,reason,told_at,repeats,values.s,"
-                        "\"values.a, b\",origin,observation,batch,issued_at,metadata\n"
+                        "\"values.a, b\",origin,observation,batch,issued_at,metadata,std_error\n"
                         "1,5,0.5,-2.0,0.1,completed,1,\"a,b\",,\"1970-01-01T00:00:00.001Z\",3,1.5,,trial,,4,"
-                        "\"1970-01-01T00:00:01.000Z\",\"{\"\"well\"\":\"\"A1\"\"}\"\n"
+                        "\"1970-01-01T00:00:01.000Z\",\"{\"\"well\"\":\"\"A1\"\"}\",0.25\n"
                         "2,6,0.5,-2.0,,failed,3,,\"out of \"\"memory\"\"\",\"1970-01-01T00:00:00.002Z\",1,,,"
-                        "trial,,0,,\n"
-                        "3,7,0.5,-2.0,,pending,1,w,,,1,,,trial,,,,\n"
-                        ",8,0.5,-2.0,2.0,completed,,,,\"1970-01-01T00:00:00.003Z\",1,,,import,12,,,\n");
+                        "trial,,0,,,\n"
+                        "3,7,0.5,-2.0,,pending,1,w,,,1,,,trial,,,,,\n"
+                        ",8,0.5,-2.0,2.0,completed,,,,\"1970-01-01T00:00:00.003Z\",1,,,import,12,,,,\n");
     free(text);
     wire_study_free(study);
 }

@@ -44,6 +44,11 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     for (size_t i = 0; i < o->n_values; i++)
         s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " %s=%g", o->values[i].name,
                                  o->values[i].value);
+    if (o->std_error.given)
+        s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " +-%g", o->std_error.value);
+    for (size_t i = 0; i < o->n_std_errors; i++)
+        s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " %s+-%g", o->std_errors[i].name,
+                                 o->std_errors[i].value);
     s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " x%lld\n", (long long)o->repeats);
     return true;
 }
@@ -114,6 +119,10 @@ static void check_all(const expectation *cases, size_t n, const char *definition
     "{'name':'m','type':'integer','min':1,'max':9,'active_when':{'parameter':'opt','in':['sgd']}},"          \
     "{'name':'lr','type':'double','min':0,'max':1,'default':0.5}]}}"
 
+#define SEVERAL                                                                                              \
+    "{'metrics':[{'name':'v','goal':'maximize'},{'name':'w','goal':'minimize'},"                             \
+    "{'name':'note','role':'recorded'}],'domain':{'type':'candidates','dimension':2}}"
+
 #define INVALID(body, where, what)                                                                           \
     {                                                                                                        \
         .text = body, .status = WIRE_INVALID, .pointer = where, .detail = what                               \
@@ -135,6 +144,11 @@ static void test_json(void **state)
         {.text = "{'observa\\u0074ions':[{'candidate':1,'value':1e-3}]}", .notes = "1 = 0.001 x1\n"},
         {.text = LIST("{'point':[1,-2.5],'value':1},{'candidate':3,'value':2}"),
          .notes = "-1 [1 -2.5] = 1 x1\n3 = 2 x1\n"},
+        {.text = LIST(
+             "{'candidate':1,'value':1,'std_error':0.5},{'candidate':2,'values':{'v':1},'std_errors':{'v':2}}"),
+         .notes = "1 = 1 +-0.5 x1\n2 v=1 v+-2 x1\n"},
+        INVALID(LIST("{'candidate':1,'value':1,'std_error':-1}"), "/observations/0/std_error",
+                "must be at least 1e-100"),
         INVALID(LIST("{'point':[1],'value':1}"), "/observations/0/point", "must be a list of 2 numbers"),
         INVALID(LIST("{'point':[1,'a'],'value':1}"), "/observations/0/point/1", "must be a number"),
         {.text = LIST("{'key':'CCO','value':2}"), .notes = "-1 CCO = 2 x1\n"},
@@ -250,8 +264,8 @@ static void test_json_space(void **state)
 #define UNKNOWN(name, columns)                                                                               \
     "the header has an unknown column \"" name "\": known are " columns                                      \
     "; ?ignore= with the names of other columns skips these"
-#define CANDIDATE_COLUMNS "candidate, key, v (or \"value\"), repeats, x0, x1"
-#define SPACE_COLUMNS     "v (or \"value\"), repeats, opt, m, lr"
+#define CANDIDATE_COLUMNS "candidate, key, v (or \"value\"), repeats, std_error, x0, x1"
+#define SPACE_COLUMNS     "v (or \"value\"), repeats, std_error, opt, m, lr"
 
 static void test_csv(void **state)
 {
@@ -370,6 +384,31 @@ static void test_csv_most_columns(void **state)
     }
 }
 
+static void test_csv_metrics(void **state)
+{
+    (void)state;
+    static const expectation cases[] = {
+        {.text = "candidate,v,w,values.note,std_error,std_errors.w\n5,1,2,3,0.5,0.25\n6,4,5,,,\n",
+         .notes = "5 = 1 v=1 w=2 note=3 v+-0.5 w+-0.25 x1\n6 = 4 v=4 w=5 x1\n"},
+        {.text = "candidate,value\n5,1\n", .notes = "5 = 1 x1\n"},
+        {.text = "candidate,value,values.other\n5,1,7\n", .notes = "5 = 1 x1\n"},
+        {.text = "candidate,v,w,std_error\n1,1,1,1\n5,1,2,0\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail =
+             "line 3, row 2, \"v\": the standard error must be a number from 1e-100 to 1e+100, not \"0\""},
+        {.text = "candidate,v,w,values.w\n1,1,1,1\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "the header has the column \"w\" twice"},
+        {.text = "candidate,v,w\n1,1,x\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 2, row 1, \"w\": the value must be a number from -1e+100 to 1e+100, not \"x\""},
+    };
+    check_all(cases, LENGTH(cases), SEVERAL, WIRE_OBSERVATIONS_CSV);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_json_space),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_csv_space),
+        cmocka_unit_test(test_csv_metrics),
         cmocka_unit_test(spreadsheets_write_truths_in_capitals),
         cmocka_unit_test(test_csv_most_columns),
     };

@@ -218,8 +218,13 @@ static const wire_study *two_parameters(void)
          .parent_values = only_b,
          .n_parent_values = 1},
     };
-    static const wire_study study = {
-        .domain_type = WIRE_DOMAIN_SPACE, .parameters = parameters, .n_parameters = 2};
+    static char v[] = "v", w[] = "w";
+    static wire_metric metrics[] = {{.name = v}, {.name = w, .constraint = true}};
+    static const wire_study study = {.domain_type = WIRE_DOMAIN_SPACE,
+                                     .parameters = parameters,
+                                     .n_parameters = 2,
+                                     .metrics = metrics,
+                                     .n_metrics = 2};
     return &study;
 }
 

@@ -137,8 +137,8 @@ static void test_tell(void **state)
     char *body = with_quotes("{'results':["
                              "{'trial':17,'value':0.25,'attempt':2,'repeats':3,'metadata':{'gpu':[1,0.1]}},"
                              "{'trial':18,'state':'failed','reason':'OOM','retry':true},"
-                             "{'trial':19,'values':{'a':1,'b':-2.5}},"
-                             "{'trial':20,'state':'stopped','value':7,'reason':''},"
+                             "{'trial':19,'values':{'a':1,'b':-2.5},'std_errors':{'b':0.5}},"
+                             "{'trial':20,'state':'stopped','value':7,'reason':'','std_error':0.125},"
                              "{'trial':21,'state':'stopped'},"
                              "{'trial':22,'state':'infeasible'},"
                              "{'trial':23,'state':'released'},"
@@ -158,6 +158,9 @@ static void test_tell(void **state)
     assert_string_equal(r[1].reason, "OOM");
     assert_int_equal(r[2].outcome, WIRE_COMPLETED);
     assert_false(r[2].has_value);
+    assert_true(r[2].n_std_errors == 1 && r[2].std_errors[0].value == 0.5 && !r[2].std_error.given);
+    assert_string_equal(r[2].std_errors[0].name, "b");
+    assert_true(r[3].std_error.given && r[3].std_error.value == 0.125 && !r[0].std_error.given);
     assert_int_equal(r[2].n_values, 2);
     assert_string_equal(r[2].values[1].name, "b");
     assert_true(r[2].values[0].value == 1 && r[2].values[1].value == -2.5);
@@ -219,6 +222,18 @@ static void test_tell_refused(void **state)
         {RESULT("'state':'failed','repeats':2"), "/results/1/repeats", "only allowed together with a value"},
         {RESULT("'value':1,'repeats':0"), "/results/1/repeats", "must be at least 1"},
         {RESULT("'value':1,'repeats':1000001"), "/results/1/repeats", "must be at most 1000000"},
+        {RESULT("'state':'failed','std_error':2"), "/results/1/std_error",
+         "only allowed together with a value"},
+        {RESULT("'state':'released','std_errors':{'a':1}"), "/results/1/std_errors",
+         "only allowed together with a value"},
+        {RESULT("'value':1,'std_error':0"), "/results/1/std_error", "must be at least 1e-100"},
+        {RESULT("'value':1,'std_error':2e100"), "/results/1/std_error", "must be at most 1e+100"},
+        {RESULT("'value':1,'std_error':'1'"), "/results/1/std_error", "must be a number"},
+        {RESULT("'value':1,'std_errors':{'a':-1}"), "/results/1/std_errors/a", "must be at least 1e-100"},
+        {RESULT("'value':1,'std_errors':{}"), "/results/1/std_errors", "must not be empty"},
+        {RESULT("'value':1,'std_errors':3"), "/results/1/std_errors", "must be an object"},
+        {RESULT("'value':1,'std_error':1,'std_errors':{'a':1}"), "/results/1/std_error",
+         "cannot be given together with std_errors"},
         {RESULT("'value':1,'attempt':0"), "/results/1/attempt", "must be at least 1"},
         {RESULT("'value':1,'attempt':2147483648"), "/results/1/attempt", "must be at most 2147483647"},
         {RESULT("'value':1,'metadata':[]"), "/results/1/metadata", "must be an object"},

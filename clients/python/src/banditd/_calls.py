@@ -61,6 +61,17 @@ class Trial:
         return int(self.raw.get("repeats", 1))
 
     @property
+    def std_errors(self) -> dict[str, float]:
+        """The standard errors by metric that were reported with the values. The first objective's own is also
+        `std_error`."""
+        return dict(self.raw.get("std_errors") or {})
+
+    @property
+    def std_error(self) -> Optional[float]:
+        """The standard error of the objective's value; None if none was reported."""
+        return self.raw.get("std_error")
+
+    @property
     def batch(self) -> Optional[int]:
         """The batch that planned the trial; None for a proposed one."""
         return self.raw.get("batch")
@@ -291,11 +302,18 @@ def _addressed(trial: Union[Trial, int]) -> dict[str, Any]:
     return {"trial": trial} if isinstance(trial, int) else {"trial": trial.id, "attempt": trial.attempt}
 
 
+def _std_error(std_error: Value) -> dict[str, Any]:
+    if isinstance(std_error, Mapping):
+        return {"std_errors": {name: _finite(number) for name, number in std_error.items()}}
+    return {"std_error": _finite(std_error)}
+
+
 def measured(
     trial: Union[Trial, int],
     value: Value,
     repeats: Optional[int] = None,
     metadata: Optional[Mapping[str, Any]] = None,
+    std_error: Optional[Value] = None,
 ) -> dict[str, Any]:
     """A result with a value."""
     result = _addressed(trial)
@@ -307,6 +325,8 @@ def measured(
         result["repeats"] = repeats
     if metadata is not None:
         result["metadata"] = dict(metadata)
+    if std_error is not None:
+        result.update(_std_error(std_error))
     return result
 
 
@@ -343,7 +363,13 @@ def measure(study: str, trial: Union[Trial, int], step: int, value: float) -> Ca
 
 
 def amend(
-    study: str, trial: Union[Trial, int], names: Optional[Sequence[str]], value: Optional[Value], state: Optional[str], reason: str
+    study: str,
+    trial: Union[Trial, int],
+    names: Optional[Sequence[str]],
+    value: Optional[Value],
+    state: Optional[str],
+    reason: str,
+    std_error: Optional[Value] = None,
 ) -> Call:
     number = trial if isinstance(trial, int) else trial.id
     body: dict[str, Any] = {}
@@ -351,6 +377,8 @@ def amend(
         body["values"] = {name: _finite(each) for name, each in value.items()}
     elif value is not None:
         body["value"] = _finite(value)
+    if std_error is not None:
+        body.update(_std_error(std_error))
     if state is not None:
         body["state"] = state
     if reason:
@@ -446,7 +474,7 @@ def rows(trials: Iterable[Trial]) -> list[dict[str, Any]]:
             row.update({prefix + name: value for name, value in members.items()})
         if each.point is not None and not each.parameters:
             row.update({f"params_x{i}": value for i, value in enumerate(each.point)})
-        for name in ("candidate", "batch", "attempt", "worker", "reason", "repeats", "issued_at", "told_at"):
+        for name in ("candidate", "batch", "attempt", "worker", "reason", "repeats", "std_error", "issued_at", "told_at"):
             row[name] = getattr(each, name)
         table.append(row)
     return table

@@ -200,8 +200,9 @@ class AsyncStudy:
         *,
         repeats: Optional[int] = None,
         metadata: Optional[Mapping[str, Any]] = None,
+        std_error: Optional[Value] = None,
     ) -> dict[str, int]:
-        return await self.tell_results([_calls.measured(trial, value, repeats, metadata)])
+        return await self.tell_results([_calls.measured(trial, value, repeats, metadata, std_error)])
 
     async def fail(self, trial: Union[Trial, int], reason: str = "", *, retry: bool = False) -> dict[str, int]:
         return await self.tell_results([_calls.ended(trial, "failed", reason, retry)])
@@ -226,8 +227,9 @@ class AsyncStudy:
         *,
         state: Optional[str] = None,
         reason: str = "",
+        std_error: Optional[Value] = None,
     ) -> Trial:
-        call = _calls.amend(self.id, trial, await self._feature_names(), value, state, reason)
+        call = _calls.amend(self.id, trial, await self._feature_names(), value, state, reason, std_error)
         return cast(Trial, await self._client._run(call))
 
     async def propose(

@@ -253,12 +253,14 @@ class Study:
         *,
         repeats: Optional[int] = None,
         metadata: Optional[Mapping[str, Any]] = None,
+        std_error: Optional[Value] = None,
     ) -> dict[str, int]:
         """Reports the value of a trial, or one value per metric by name. Returns the number of "accepted",
         "duplicates" and "late" results.
 
-        repeats: the number of evaluations that the value is the mean of. metadata: any data, stored with the trial."""
-        return self.tell_results([_calls.measured(trial, value, repeats, metadata)])
+        repeats: the number of evaluations that the value is the mean of. metadata: any data, stored with the trial.
+        std_error: the standard error of the value, or one per metric by name. The model weighs the value by it."""
+        return self.tell_results([_calls.measured(trial, value, repeats, metadata, std_error)])
 
     def fail(self, trial: Union[Trial, int], reason: str = "", *, retry: bool = False) -> dict[str, int]:
         """Reports that a trial failed. With `retry` it is handed out again while attempts are left."""
@@ -290,9 +292,10 @@ class Study:
         *,
         state: Optional[str] = None,
         reason: str = "",
+        std_error: Optional[Value] = None,
     ) -> Trial:
         """Corrects a reported result: to another value, or to the state "failed" or "infeasible". Returns the trial."""
-        call = _calls.amend(self.id, trial, self._feature_names(), value, state, reason)
+        call = _calls.amend(self.id, trial, self._feature_names(), value, state, reason, std_error)
         amended: Trial = self._client._run(call)
         return amended
 

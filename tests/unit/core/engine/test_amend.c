@@ -88,7 +88,7 @@ static void amend(bandit_engine *engine, const told *list)
         if (amended)
             sums[n_sums++] = sum;
     }
-    assert_int_equal(bandit_engine_amend(engine, amendments, n, sums, n_sums, &error), BANDIT_OK);
+    assert_int_equal(bandit_engine_amend(engine, amendments, n, sums, n_sums, NULL, 0, &error), BANDIT_OK);
 }
 
 static void predict(const bandit_engine *engine, bandit_prediction *out)
@@ -268,7 +268,7 @@ static void take_all_back(bandit_algorithm algorithm, bool learns)
     assert_int_equal(bandit_engine_new(&engine, problem.arms, &problem.options, 0, &error), BANDIT_OK);
     assert_int_equal(bandit_engine_begin_batch(engine, results, 2, NULL, 0, &bandit_executor_serial, &error),
                      BANDIT_OK);
-    assert_int_equal(bandit_engine_amend(engine, amendments, 2, sums, 2, &error), BANDIT_OK);
+    assert_int_equal(bandit_engine_amend(engine, amendments, 2, sums, 2, NULL, 0, &error), BANDIT_OK);
     assert_int_equal(bandit_engine_begin_batch(engine, NULL, 0, NULL, 0, &bandit_executor_serial, &error),
                      BANDIT_OK);
     check_empty(engine, &problem);
@@ -303,20 +303,20 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(bandit_engine_new(&engine, problem.arms, &problem.options, 0, &error), BANDIT_OK);
     assert_int_equal(bandit_engine_begin_batch(engine, NULL, 0, NULL, 0, &bandit_executor_serial, &error),
                      BANDIT_OK);
-    assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, &error), BANDIT_INVALID_STATE);
+    assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, NULL, 0, &error), BANDIT_INVALID_STATE);
     bad.arm = UINT32_MAX;
-    assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, &error), BANDIT_INVALID_STATE);
-    assert_int_equal(bandit_engine_amend(engine, &good, 1, sums, 2, &error), BANDIT_INVALID_STATE);
+    assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, NULL, 0, &error), BANDIT_INVALID_STATE);
+    assert_int_equal(bandit_engine_amend(engine, &good, 1, sums, 2, NULL, 0, &error), BANDIT_INVALID_STATE);
     bad = good;
     bad.now.reward = NAN;
-    assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, &error), BANDIT_INVALID_STATE);
+    assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, NULL, 0, &error), BANDIT_INVALID_STATE);
     bad.now.reward = 1e200; /* its square is not finite */
-    assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, &error), BANDIT_INVALID_STATE);
+    assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, NULL, 0, &error), BANDIT_INVALID_STATE);
     const bandit_result large = {.arm = 5, .repeats = 1, .reward = 1e200};
     assert_int_equal(bandit_engine_begin_batch(engine, &large, 1, NULL, 0, &bandit_executor_serial, &error),
                      BANDIT_INVALID_STATE);
     sums[0].sum = INFINITY;
-    assert_int_equal(bandit_engine_amend(engine, &good, 1, sums, 1, &error), BANDIT_INVALID_STATE);
+    assert_int_equal(bandit_engine_amend(engine, &good, 1, sums, 1, NULL, 0, &error), BANDIT_INVALID_STATE);
     bandit_engine_free(engine);
     random_problem_clear(&problem);
 }

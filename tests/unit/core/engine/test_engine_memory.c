@@ -334,7 +334,7 @@ static void amend(trial *t, const bandit_result *was, const bandit_pick *pending
             bandit_engine *copy;
             assert_int_equal(restore(&copy, t, t->arms, pending, n_pending, picks, n_picks, NULL), BANDIT_OK);
             until_failure = n;
-            bandit_status status = bandit_engine_amend(copy, a, 1, &sum, 1, &err);
+            bandit_status status = bandit_engine_amend(copy, a, 1, &sum, 1, NULL, 0, &err);
             bool failed = has_failed();
             bandit_engine_free(copy);
             if (!failed) {
@@ -349,8 +349,8 @@ static void amend(trial *t, const bandit_result *was, const bandit_pick *pending
         bandit_arm_sum sum = a->arm == was->arm ? before : (bandit_arm_sum){.arm = a->arm};
         sum.count += a->now.repeats - a->was.repeats;
         sum.sum += a->now.repeats * a->now.reward - a->was.repeats * a->was.reward;
-        assert_int_equal(bandit_engine_amend(t->fine, a, 1, &sum, 1, NULL), BANDIT_OK);
-        assert_int_equal(bandit_engine_amend(t->engine, a, 1, &sum, 1, NULL), BANDIT_OK);
+        assert_int_equal(bandit_engine_amend(t->fine, a, 1, &sum, 1, NULL, 0, NULL), BANDIT_OK);
+        assert_int_equal(bandit_engine_amend(t->engine, a, 1, &sum, 1, NULL, 0, NULL), BANDIT_OK);
     }
 }
 

@@ -275,10 +275,12 @@ static void check_amendments(subject *s)
                                            {.arm = 0, .now = {1, 0.5}, .chosen = true, .variance = -1e-300},
                                            {.arm = last, .now = {1, 0.5}, .chosen = false, .variance = nan},
                                            {.arm = last, .now = {1, 0.5}, .chosen = true, .variance = 0.0}};
-    const bandit_arm_sum sums[][3] = {
-        {{0, 1, 0.5}, {last, 1, 0.5}, {n, 1, 0.5}},      {{0, 1, 0.5}, {last, 1, 0.5}, {last, 1, 0.5}},
-        {{1, 1, 0.5}, {0, 1, 0.5}, {last, 1, 0.5}},      {{0, 1, nan}, {1, 1, 0.5}, {last, 1, 0.5}},
-        {{0, 1, 0.5}, {1, 1, 0.5}, {last, 1, infinite}}, {{0, 1, 0.5}, {1, 1, 0.5}, {last, 1, 0.5}}};
+    const bandit_arm_sum sums[][3] = {{{0, 0, 1, 0.5}, {last, 0, 1, 0.5}, {n, 0, 1, 0.5}},
+                                      {{0, 0, 1, 0.5}, {last, 0, 1, 0.5}, {last, 0, 1, 0.5}},
+                                      {{1, 0, 1, 0.5}, {0, 0, 1, 0.5}, {last, 0, 1, 0.5}},
+                                      {{0, 0, 1, nan}, {1, 0, 1, 0.5}, {last, 0, 1, 0.5}},
+                                      {{0, 0, 1, 0.5}, {1, 0, 1, 0.5}, {last, 0, 1, infinite}},
+                                      {{0, 0, 1, 0.5}, {1, 0, 1, 0.5}, {last, 0, 1, 0.5}}};
     const size_t wrong_sum[] = {2, 2, 1, 0, 2};
     bandit_checkpoint checkpoint;
     bandit_engine_checkpoint(s->engine, &checkpoint);
@@ -295,7 +297,7 @@ static void check_amendments(subject *s)
                                                &bandit_executor_serial, NULL),
                          BANDIT_OK);
         bool good = of_sums ? k + 1 == LENGTH(sums) : k + 2 >= LENGTH(amendments);
-        assert_int_equal(bandit_engine_amend(engine, both, 2, now, 3, &err),
+        assert_int_equal(bandit_engine_amend(engine, both, 2, now, 3, NULL, 0, &err),
                          good ? BANDIT_OK : BANDIT_INVALID_STATE);
         if (!good && of_sums)
             snprintf(said, sizeof said, "the corrected sum %zu is not valid", wrong_sum[k]);

@@ -282,7 +282,7 @@ static void a_corrected_reward_is_learned_from(void **unused)
                                       .was = {.repeats = 1, .reward = 1000.0 * reward},
                                       .now = {.repeats = 1, .reward = reward}};
         bandit_arm_sum sum = {.arm = arm, .count = 1, .sum = reward};
-        must(bandit_engine_amend(engine, &amendment, 1, &sum, 1, &err), &err);
+        must(bandit_engine_amend(engine, &amendment, 1, &sum, 1, NULL, 0, &err), &err);
     }
     learner_begin(engine, NULL, 0);
     bandit_engine_describe(engine, &d);

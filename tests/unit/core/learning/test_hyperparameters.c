@@ -225,10 +225,11 @@ static void learn(learner *x, size_t n, const double *means, const uint64_t *cou
     bandit_ledger ledger = {.sums = x->sums, .n = n};
     for (uint32_t i = 0; i < n; i++) {
         uint64_t count = counts ? counts[i] : 1;
-        x->sums[i] = (bandit_arm_sum){i, count, (double)count * means[i]};
+        x->sums[i] = (bandit_arm_sum){.arm = i, .count = count, .sum = (double)count * means[i]};
         ledger.observations += count;
     }
-    must(bandit_refit(&next, &x->learned, &x->how, &ledger, 0.0, 0.0, &bandit_executor_serial, &err), &err);
+    must(bandit_refit(&next, &x->learned, &x->how, &ledger, NULL, 0.0, 0.0, &bandit_executor_serial, &err),
+         &err);
     bandit_fitted_clear(&x->learned);
     x->learned = next;
     assert_int_equal(next.fitted_on, ledger.observations);

@@ -83,12 +83,13 @@ static void fits_of_many_arms_are_sparse(void **state)
         for (uint32_t i = 0; i < n; i++) {
             const double x = (double)i / MOST;
             must(bandit_arms_set_rows(arms, i, 1, &x, &err), &err);
-            sums[i] = (bandit_arm_sum){i, 1, reward_of(i)};
+            sums[i] = (bandit_arm_sum){.arm = i, .count = 1, .sum = reward_of(i)};
         }
         must(bandit_arms_finish(arms, BANDIT_SCALING_NONE, n, &err), &err);
         must(bandit_fit_settings_init(&how, &o, arms, &err), &err);
         must(bandit_fitted_prior(&prior, &how, &err), &err);
-        must(bandit_refit(&learned, &prior, &how, &ledger, 0.0, 0.0, &bandit_executor_serial, &err), &err);
+        must(bandit_refit(&learned, &prior, &how, &ledger, NULL, 0.0, 0.0, &bandit_executor_serial, &err),
+             &err);
         assert_int_equal(learned.n_aside, 0);
         bandit_hyperparameters h =
             by_hand(&learned, &prior, n, cases[k].step, cases[k].inducing, cases[k].evaluations);

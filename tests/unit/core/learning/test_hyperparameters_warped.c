@@ -55,8 +55,9 @@ static void learn(learner *x, size_t n, const double *rewards)
     bandit_arm_sum sums[MOST];
     bandit_ledger ledger = {.sums = sums, .n = n, .observations = n};
     for (uint32_t i = 0; i < n; i++)
-        sums[i] = (bandit_arm_sum){i, 1, rewards[i]};
-    must(bandit_refit(&next, &x->learned, &x->how, &ledger, 0.0, 0.0, &bandit_executor_serial, &err), &err);
+        sums[i] = (bandit_arm_sum){.arm = i, .count = 1, .sum = rewards[i]};
+    must(bandit_refit(&next, &x->learned, &x->how, &ledger, NULL, 0.0, 0.0, &bandit_executor_serial, &err),
+         &err);
     bandit_fitted_clear(&x->learned);
     x->learned = next;
 }

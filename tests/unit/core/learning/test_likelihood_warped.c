@@ -51,6 +51,100 @@ static double value_at(const fit_problem *p, size_t inducing, const double *thet
     return value;
 }
 
+/* Two of three points have told variances; the squares of one point were told with one as well. */
+typedef struct told_problem {
+    fit_problem p;
+    double variance[FIT_PROBLEM_POINTS];
+    bandit_fit_within within;
+} told_problem;
+
+static void tell_variances(told_problem *t, uint64_t seed)
+{
+    uint64_t state = seed;
+    for (size_t i = 0; i < t->p.data.n; i++)
+        t->variance[i] = i % 3 ? 0.3 * dense_uniform(&state) : 0.0;
+    t->within = (bandit_fit_within){.squares = 0.7, .degrees = 3.0, .variance = 0.2};
+    t->p.data.variance = t->variance;
+    t->p.data.told = &t->within;
+    t->p.data.n_told = 1;
+}
+
+/* log N(z | mu, s^2 K + diag((tau + v) / c)) of the means, with what is known of the rest. */
+static double dense_told_density(const told_problem *t, const double *theta)
+{
+    const fit_problem *p = &t->p;
+    size_t n = p->data.n, q = p->data.n_lengthscales;
+    double s2 = exp(theta[q]), tau = exp(theta[q + 1]), power = p->data.warped ? theta[q + 2] : 1.0;
+    double *a = dense_alloc(n * n, sizeof *a), *z = dense_alloc(n, sizeof *z),
+           *ones = dense_alloc(n, sizeof *ones);
+    double log_det = 0.0, one_one = p->data.warped ? 0.0 : 1.0, one_z = 0.0, z_z = 0.0, rest = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double log_slope = (power - 1.0) * (p->mean[i] < 0.0 ? -1.0 : 1.0) * log(1.0 + fabs(p->mean[i]));
+        double own = (tau + t->variance[i] * exp(2.0 * log_slope)) / p->count[i];
+        z[i] = bandit_warp(p->mean[i], power);
+        ones[i] = 1.0;
+        rest += 2.0 * log_slope - log(p->count[i]);
+        for (size_t j = 0; j < n; j++)
+            a[i * n + j] = s2 * fit_problem_kernel(p, theta, i, j) + (i == j ? own : 0.0);
+    }
+    rest -= p->data.within_degrees * (1.83787706640934548356 + log(tau)) + p->data.within / tau;
+    rest -= 3.0 * (1.83787706640934548356 + log(tau + 0.2)) + 0.7 / (tau + 0.2);
+    dense_factorize(a, n);
+    dense_substitute(a, n, z);
+    dense_substitute(a, n, ones);
+    for (size_t i = 0; i < n; i++) {
+        log_det += 2.0 * log(a[i * n + i]);
+        one_one += ones[i] * ones[i];
+        one_z += ones[i] * z[i];
+        z_z += z[i] * z[i];
+    }
+    free(a);
+    free(z);
+    free(ones);
+    return -0.5 * (z_z - one_z * one_z / one_one + log_det + (double)n * 1.83787706640934548356 - rest);
+}
+
+static void told_variances_join_the_noise(void **state)
+{
+    (void)state;
+    static told_problem t;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        double theta[SIZE];
+        warped_problem(&t.p, 500 + seed, 5 + seed, 1 + seed % 4);
+        tell_variances(&t, seed);
+        t.p.data.warped = seed % 2;
+        random_theta(&t.p, seed, theta);
+        assert_false(bandit_likelihood_profiles(&t.p.data));
+        double dense = dense_told_density(&t, theta) + bandit_likelihood_prior(&t.p.data, theta, NULL);
+        assert_true(relative_to_size(value_at(&t.p, 64, theta, NULL, NULL), dense) < 1e-8);
+    }
+}
+
+/* With every point an inducing one, the bound is the value; its slopes are those of differences. */
+static void told_variances_are_in_the_gradient(void **state)
+{
+    (void)state;
+    static told_problem t;
+    for (uint64_t round = 0; round < 40; round++) {
+        double theta[SIZE], slope[SIZE];
+        size_t n = 5 + round, inducing = round % 2 ? 64 : 1 + n / 4;
+        warped_problem(&t.p, 700 + round, n, 1 + round % 4);
+        tell_variances(&t, round);
+        t.p.data.warped = round % 4 < 2;
+        random_theta(&t.p, round, theta);
+        value_at(&t.p, inducing, theta, slope, NULL);
+        for (size_t i = 0; i < bandit_likelihood_size(&t.p.data); i++) {
+            const double h = 1e-5, kept = theta[i];
+            theta[i] = kept + h;
+            double above = value_at(&t.p, inducing, theta, NULL, NULL);
+            theta[i] = kept - h;
+            double below = value_at(&t.p, inducing, theta, NULL, NULL);
+            theta[i] = kept;
+            assert_true(relative_to_size(slope[i], (above - below) / (2.0 * h)) < 1e-5);
+        }
+    }
+}
+
 /* log N(z | mu, s^2 K + tau I) of single rewards about their warped means, mu the best, and the log slopes. */
 static double dense_density(const fit_problem *p, const double *theta)
 {
@@ -185,6 +279,8 @@ int main(void)
         cmocka_unit_test(the_density_is_the_dense_one),
         cmocka_unit_test(the_signal_is_the_best_one),
         cmocka_unit_test(gradient_is_that_of_finite_differences),
+        cmocka_unit_test(told_variances_join_the_noise),
+        cmocka_unit_test(told_variances_are_in_the_gradient),
         cmocka_unit_test(the_power_follows_the_skew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

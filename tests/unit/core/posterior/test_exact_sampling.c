@@ -22,7 +22,11 @@
 enum { D = 2, SEED = 21, WATCHED = 9, UNIQUE = 5 };
 
 /* What is pulled, how often; WATCHED arms are compared: the pulled ones and others. */
-static const bandit_pull pulls[UNIQUE] = {{0, 1, 0.3}, {3, 20, -0.2}, {4, 2, 0.9}, {7, 1, 0.1}, {11, 5, 0.5}};
+static const bandit_pull pulls[UNIQUE] = {{.arm = 0, .repeats = 1, .reward = 0.3},
+                                          {.arm = 3, .repeats = 20, .reward = -0.2},
+                                          {.arm = 4, .repeats = 2, .reward = 0.9},
+                                          {.arm = 7, .repeats = 1, .reward = 0.1},
+                                          {.arm = 11, .repeats = 5, .reward = 0.5}};
 static const uint32_t watched[WATCHED] = {0, 1, 2, 3, 4, 5, 7, 8, 11};
 
 typedef struct setting {

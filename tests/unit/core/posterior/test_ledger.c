@@ -104,7 +104,7 @@ static void as_a_table(void **state)
                 t.sum[a] = 0.0;
                 if (x->now.repeats)
                     tell(&t, a, x->now.repeats, x->now.reward);
-                sums[n_sums++] = (bandit_arm_sum){a, t.count[a], t.sum[a]};
+                sums[n_sums++] = (bandit_arm_sum){.arm = a, .count = t.count[a], .sum = t.sum[a]};
             }
             must(bandit_ledger_amend(&ledger, amendments, n_sums, sums, n_sums, &err), &err);
             t.squares = fmax(0.0, t.squares);
@@ -164,9 +164,10 @@ static void what_is_no_result_is_refused(void **state)
 static void damaged_sums_are_refused(void **state)
 {
     static const bandit_arm_sum cases[][2] = {
-        {{3, 1, 1.0}, {3, 1, 1.0}},       {{4, 1, 1.0}, {3, 1, 1.0}}, {{3, 0, 0.0}, {5, 1, 1.0}},
-        {{3, 1, 1.0}, {5, 0, 0.0}},       {{3, 1, NAN}, {5, 1, 1.0}}, {{3, 1, 1.0}, {ARMS, 1, 1.0}},
-        {{3, 1, 1.0}, {5, 1, -INFINITY}},
+        {{3, 0, 1, 1.0}, {3, 0, 1, 1.0}},       {{4, 0, 1, 1.0}, {3, 0, 1, 1.0}},
+        {{3, 0, 0, 0.0}, {5, 0, 1, 1.0}},       {{3, 0, 1, 1.0}, {5, 0, 0, 0.0}},
+        {{3, 0, 1, NAN}, {5, 0, 1, 1.0}},       {{3, 0, 1, 1.0}, {ARMS, 0, 1, 1.0}},
+        {{3, 0, 1, 1.0}, {5, 0, 1, -INFINITY}},
     };
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
@@ -183,7 +184,7 @@ static void corrections_keep_the_squares_finite(void **state)
 {
     const bandit_result result = {.arm = 2, .repeats = 2, .reward = 3.0};
     bandit_amendment change = {.arm = 2, .was = {2, 3.0}, .now = {1, 1e200}};
-    bandit_arm_sum sum = {2, 1, 1e200};
+    bandit_arm_sum sum = {.arm = 2, .count = 1, .sum = 1e200};
     const bandit_ledger none = {0};
     bandit_ledger ledger = {0};
     bandit_error err = {0};

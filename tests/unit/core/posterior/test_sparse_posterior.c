@@ -211,7 +211,7 @@ static void without_members_there_is_the_prior(void **state)
     static double mean[ARMS], variance[ARMS];
     const double row[] = {2.0, 0.5, -1.0};
     const bandit_kernel kernel = {.type = BANDIT_KERNEL_LINEAR};
-    const bandit_arm_sum sums[] = {{0, 3, 1.0}, {2, 1, -4.0}};
+    const bandit_arm_sum sums[] = {{.arm = 0, .count = 3, .sum = 1.0}, {.arm = 2, .count = 1, .sum = -4.0}};
     const uint32_t zero[] = {0, 1, 2};
     (void)state;
     for (int zeros = 0; zeros < 2; zeros++) { /* none, or members that are nothing */
@@ -289,7 +289,8 @@ static void a_wrong_factor_is_noticed_in_any_block(void **state)
     for (size_t k = 0; k < VERSIONS * 6; k++) {
         uint32_t block = (uint32_t)(k % 3), dictionary[2] = {block * BLOCK + 5, block * BLOCK + 80};
         bool plainly = k % 6 >= 3;
-        bandit_arm_sum sums[2] = {{dictionary[0], 1, 0.5}, {dictionary[1], 2, -0.5}};
+        bandit_arm_sum sums[2] = {{.arm = dictionary[0], .count = 1, .sum = 0.5},
+                                  {.arm = dictionary[1], .count = 2, .sum = -0.5}};
         bandit_covariance covariance;
         bandit_posterior p = {0};
         must(bandit_covariance_init(&covariance, &kernel, arms, &err), &err);

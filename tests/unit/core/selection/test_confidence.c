@@ -137,7 +137,7 @@ static void open_model(model *x)
     assert_int_equal(
         bandit_covariance_init(&x->covariance, &x->problem.options.kernel, x->problem.arms, NULL), BANDIT_OK);
     for (uint32_t i = 0; i < PULLED; i++)
-        x->sums[i] = (bandit_arm_sum){3 * i + 1, 1 + i % 4, sin(i)};
+        x->sums[i] = (bandit_arm_sum){.arm = 3 * i + 1, .count = 1 + i % 4, .sum = sin(i)};
     for (uint32_t i = 0; i < MEMBERS; i++)
         dictionary[i] = x->sums[2 * i].arm;
     assert_int_equal(bandit_posterior_build(&x->posterior, &x->covariance, 0.3, dictionary, MEMBERS, x->sums,
@@ -214,7 +214,8 @@ static void results_add_to_the_sums(void **state)
                                {.arm = 30, .repeats = 3},
                                {.arm = 7, .repeats = 1, .chosen = true, .variance = 0.2},
                                {.arm = 71, .repeats = 1}};
-    const bandit_arm_sum others[] = {{30, 3, 0.0}, {71, 1, 0.0}};
+    const bandit_arm_sum others[] = {{.arm = 30, .count = 3, .sum = 0.0},
+                                     {.arm = 71, .count = 1, .sum = 0.0}};
     open_model(&x);
     assert_int_equal(bandit_log_sums_add(&sums, &x.posterior, results, 4, NULL), BANDIT_OK);
     double chosen_1 = 2.0 * log(1.7) + log(1.2), chosen_3 = 2.0 * log(3.1) + log(1.6);

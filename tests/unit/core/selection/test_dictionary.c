@@ -50,8 +50,8 @@ static void open_model(model *x, uint64_t seed)
     counted.entries = count_entries;
     x->covariance.simd = &counted;
     for (uint32_t i = 0; i < PULLED; i++) {
-        sums[i] = (bandit_arm_sum){3 * i + 2, 1 + (i * 7) % 5, sin(i)};
-        x->offers[i] = (bandit_offer){sums[i].arm, sums[i].count};
+        sums[i] = (bandit_arm_sum){.arm = 3 * i + 2, .count = 1 + (i * 7) % 5, .sum = sin(i)};
+        x->offers[i] = (bandit_offer){sums[i].arm, (double)sums[i].count};
     }
     for (uint32_t i = 0; i < MEMBERS; i++)
         dictionary[i] = sums[2 * i].arm;
@@ -162,7 +162,7 @@ static void offers_are_rewarded_and_pending_arms(void **state)
             random = random * 6364136223846793005u + 1442695040888963407u;
             if (seed % 5 == 0 || random >> 62 == 0)
                 continue;
-            sums[ledger.n++] = (bandit_arm_sum){a, 1 + (random >> 60), 0.5};
+            sums[ledger.n++] = (bandit_arm_sum){.arm = a, .count = 1 + (random >> 60), .sum = 0.5};
             counts[a] = 1 + (random >> 60);
         }
         for (size_t i = 0; i < n_pending; i++) {

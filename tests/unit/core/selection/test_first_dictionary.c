@@ -34,8 +34,9 @@ static void history_init(history *h, uint64_t seed, double lambda, double q_bar)
         bandit_covariance_init(&h->covariance, &h->problem.options.kernel, h->problem.arms, &err), BANDIT_OK);
     for (uint32_t a = 0; a < N; a++) {
         uint64_t count = 1 + (uint64_t)(20.0 * random_problem_uniform(&h->problem, 1, a));
-        h->offers[a] = (bandit_offer){a, count};
-        h->sums[a] = (bandit_arm_sum){a, count, (double)count * random_problem_reward(&h->problem, a, a)};
+        h->offers[a] = (bandit_offer){a, (double)count};
+        h->sums[a] = (bandit_arm_sum){
+            .arm = a, .count = count, .sum = (double)count * random_problem_reward(&h->problem, a, a)};
     }
     const bandit_resampling how = {
         .q_bar = q_bar, .seed = seed, .covariance = &h->covariance, .lambda = lambda};
@@ -105,7 +106,7 @@ static void many_pulls(void **state)
     history_init(&h, 3, lambda, 2.0);
     for (uint32_t a = 0; a < MANY; a++) {
         offers[a] = (bandit_offer){a, 100000};
-        sums[a] = (bandit_arm_sum){a, 100000, 0.0};
+        sums[a] = (bandit_arm_sum){.arm = a, .count = 100000, .sum = 0.0};
     }
     const bandit_resampling how = {.q_bar = q_bar, .seed = 4, .covariance = &h.covariance, .lambda = lambda};
     assert_int_equal(bandit_dictionary_bless(dictionary, &size, offers, MANY, &how, &err), BANDIT_OK);
@@ -385,7 +386,7 @@ static void as_written_out(void **state)
         for (uint32_t a = 0; a < LINE; a++) {
             double least = cases[k].least, most = cases[k].most;
             x[a] = cases[k].apart * (a + 0.5 * dense_uniform(&random));
-            offers[a] = (bandit_offer){a, (uint64_t)(least + (most - least) * dense_uniform(&random))};
+            offers[a] = (bandit_offer){a, floor(least + (most - least) * dense_uniform(&random))};
         }
         assert_int_equal(bandit_arms_new(&arms, LINE, 1, &err), BANDIT_OK);
         assert_int_equal(bandit_arms_set_rows(arms, 0, LINE, x, &err), BANDIT_OK);

@@ -38,7 +38,7 @@ static void open_pulled(pulled *p, bandit_kernel_type type, double lambda, const
     assert_int_equal(bandit_covariance_init(&p->covariance, &kernel, p->arms, &err), BANDIT_OK);
     p->ledger.sums = dense_alloc(n, sizeof *p->ledger.sums);
     for (uint32_t a = 0; a < n; a++)
-        p->ledger.sums[a] = (bandit_arm_sum){a, 1, 0.0};
+        p->ledger.sums[a] = (bandit_arm_sum){.arm = a, .count = 1, .sum = 0.0};
 }
 
 static void close_pulled(pulled *p)
@@ -174,7 +174,8 @@ static void drawn_when_rewards_have_doubled(void **state)
                 .reward = x,
                 .chosen = true};
             assert_int_equal(bandit_arms_append(arms, &x, 1, &err), BANDIT_OK);
-            sums[ledger.n++] = (bandit_arm_sum){batch, result.repeats, result.repeats * x};
+            sums[ledger.n++] =
+                (bandit_arm_sum){.arm = batch, .count = result.repeats, .sum = result.repeats * x};
             rewards += result.repeats;
             if (ledger.n <= INDUCING) {
                 expected[n_expected++] = batch;

@@ -56,8 +56,8 @@ static void open_pair(pair *x, size_t i, double kept)
     must(bandit_covariance_init(&x->covariance, &x->problem.options.kernel, x->problem.arms, &err), &err);
     for (uint32_t arm = (uint32_t)(i % 7); arm < ARMS && x->n_sums < PULLED; arm += ARMS / PULLED) {
         uint64_t count = 1 + (uint64_t)(6.0 * random_problem_uniform(&x->problem, 77, arm));
-        x->sums[x->n_sums++] =
-            (bandit_arm_sum){arm, count, (double)count * random_problem_reward(&x->problem, arm, arm)};
+        x->sums[x->n_sums++] = (bandit_arm_sum){
+            .arm = arm, .count = count, .sum = (double)count * random_problem_reward(&x->problem, arm, arm)};
     }
     build(&x->before, x, 1, kept, x->n_sums * 3 / 4);
     must(bandit_posterior_evaluate_all(&x->before, &bandit_executor_serial, x->mean, x->variance, &err),
@@ -173,7 +173,7 @@ static void the_ratio_is_what_is_needed(void **state)
     open_pair(&x, 1, 1.0);
     assert_true(fabs(x.covariance.kappa2 - 1.0) < 1e-15);
     const uint32_t member = x.sums[0].arm;
-    sum = (bandit_arm_sum){member, 1000000, 0.0};
+    sum = (bandit_arm_sum){.arm = member, .count = 1000000, .sum = 0.0};
     bandit_posterior_clear(&x.before);
     must(bandit_posterior_build(&x.before, &x.covariance, 0.5, &member, 1, &sum, 1, &err), &err);
     must(bandit_posterior_evaluate_all(&x.before, &bandit_executor_serial, x.mean, x.variance, &err), &err);
