@@ -298,6 +298,12 @@ RESULTS ?= 1000000
 bench-startup: all ## measure the time from start to the first responses, with a study of RESULTS=1000000
 	@python3 tests/bench/startup.py $(BANDITD) $(RESULTS)
 
+.PHONY: bench-web screenshots
+bench-web: all ## measure how long people wait for the dashboard
+	@.ci/deps web && tests/web/run $(B) --bench
+screenshots: all ## make the pictures of docs/dashboard.md
+	@.ci/deps web && tests/web/run $(B) --screenshots
+
 # Programs for benchmarks of the server under load.
 $(B)/tests/load/load: tests/load/load.c $(B)/flags
 	@mkdir -p $(@D); $(CC) $(CFLAGS) $(SYSTEM_FLAGS) $< -o $@

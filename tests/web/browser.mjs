@@ -8,6 +8,7 @@ import * as answers from './test_answers.mjs';
 import * as manage from './test_manage.mjs';
 import * as people from './test_people.mjs';
 import * as trouble from './test_trouble.mjs';
+import * as days from './test_days.mjs';
 import * as weight from './test_weight.mjs';
 import * as large from './test_large.mjs';
 import { Api, seed } from './seed.mjs';
@@ -26,7 +27,7 @@ const site = {
 };
 
 await seed(api);
-for (const module of [looks, use, form, safety, answers, people, manage, trouble, weight, large])
+for (const module of [looks, use, form, safety, answers, people, manage, trouble, days, weight, large])
   for (const [name, work] of Object.entries(module.tests)) if (name.includes(wanted)) await test(name, () => work(site));
 await chrome.close();
 finish();

@@ -34,4 +34,26 @@ async function light(site) {
   return said.join(', ');
 }
 
-export const tests = { 'weight: the bytes of a first view': light };
+// Of a long list, only the part with a change is sent again.
+async function parts(site) {
+  const ids = Array.from({ length: 230 }, (_, i) => `many-${String(i).padStart(3, '0')}`);
+  for (const id of ids) await site.api.create({ id, metric: { name: 'v', goal: 'maximize' }, domain: { type: 'candidates', points: [[0], [1]] }, algorithm: { name: 'uniform' } });
+  await with_(site.chrome, {}, async (page) => {
+    const statuses = [];
+    page.on('response', (response) => response.url().includes('/v1/studies?') && statuses.push(response.status()));
+    await page.goto(`${site.url}/#/?q=many-`);
+    await until('the list was read again', () => statuses.filter((status) => status === 304).length >= 3, 30);
+    await site.api.patch('many-229', { display_name: 'The changed one' });
+    statuses.length = 0;
+    await page.getByLabel('Filter').fill('many-229');
+    await page.waitForSelector('a:text-is("The changed one")');
+    assert.equal(statuses.filter((status) => status === 200).length, 1, String(statuses));
+    assert.ok(statuses.filter((status) => status === 304).length >= 2, String(statuses));
+  });
+  for (const id of ids) await site.api.call('DELETE', `/v1/studies/${id}`);
+}
+
+export const tests = {
+  'weight: the part of a list with a change': parts,
+  'weight: the bytes of a first view': light,
+};

@@ -91,7 +91,7 @@ export const get = (path, signal) => call('GET', path, { signal });
 
 // What pages read again and again: the last answers, which the server sends again only if they have changed.
 const answers = new Map(); // path -> {tag, body}
-const KEPT = 8;
+const KEPT = 100;
 
 export async function getAgain(path, signal) {
   const { tag, body: known } = answers.get(path) ?? {};

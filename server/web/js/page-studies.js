@@ -13,6 +13,7 @@ import { tokenButton } from './token.js';
 import { bulkActions } from './bulk.js';
 import { badge, control, empty, reasonOf, select } from './widgets.js';
 
+const AT_ONCE = 100; // studies of one answer; an answer without changes is not sent again
 const PAGE = 50; // rows
 const STATES = ['active', 'paused', 'awaiting_candidates', 'finished', 'error'];
 const ATTENTION = 'attention'; // a filter, not a state
@@ -217,7 +218,7 @@ export async function studiesPage(main, { signal }) {
   const read = refresher(async () => {
     try {
       const damaged = [];
-      studies = await list('v1/studies', {}, signal, Infinity, damaged, getAgain);
+      studies = await list('v1/studies', { limit: AT_ONCE }, signal, Infinity, damaged, getAgain);
       if (signal.aborted) return true;
       readAt = Date.now();
       trouble.hidden = !damaged.length;
