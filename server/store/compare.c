@@ -111,9 +111,10 @@ static void add_batch(void *arg, const store_batch *b)
 static void add_observation(void *arg, const store_imported *o)
 {
     add(arg, o->observation,
-        "imported result %lld: told_seq %lld at %lld, candidate %u, state %d, value %d %a, repeats %lld, reason '%s'",
+        "imported result %lld: told_seq %lld at %lld, candidate %u, state %d, value %d %a, repeats %lld, "
+        "recorded '%s', reason '%s'",
         I(o->observation), I(o->told_seq), I(o->imported_at), o->candidate, (int)o->state, o->has_value,
-        o->value, I(o->repeats), o->reason);
+        o->value, I(o->repeats), o->recorded, o->reason);
 }
 
 static void add_retired(void *arg, uint32_t candidate)
