@@ -407,6 +407,9 @@ def test_what_is_read(site):
     assert len(study.series()) == 12
     assert study.export("csv").startswith(b"trial,")
     client = banditd.Client(site.url)
+    assert study.why(1)["rule"] in ("first", "own", "uncertainty"), study.why(1)
+    assert study.fork("as-it-was").info()["seed"] == study.info()["seed"]
+    assert study.fork("another-seed", seed=5).info()["seed"] == 5
     copy = client.import_study(study.export(), "copy")
     assert copy.id == "copy" and copy.info()["trials_completed"] == 12
     assert client.whoami()["role"] == "admin" and len(client.algorithms()) > 10
@@ -451,6 +454,7 @@ def test_the_same_calls_as_coroutines(site):
         assert [each["candidate"] async for each in study.candidates(retired=True)] == [added]
         await study.observe([{"candidate": 1, "value": 0.5}])
         assert [each["observation"] async for each in study.observations()] == [1]
+        assert (await study.fork("a-fork", seed=3)).id == "a-fork"
         copy = await client.import_study(await study.export(), "copy")
         assert (await copy.info())["id"] == "copy" and (await client.whoami())["role"] == "admin"
 

@@ -438,6 +438,11 @@ def send(path: str, body: Any, **more: Any) -> Call:
     return _post(path, body, **more)
 
 
+def fork(study: str, name: str, at_trial: Optional[int], changes: Mapping[str, Any]) -> Call:
+    point = {} if at_trial is None else {"at_trial": at_trial}
+    return _post(study_path(study, "/fork"), {**changes, **point, "id": name})
+
+
 def export(study: str, format: str) -> Call:
     return Call("GET", query_of(study_path(study, "/export"), {"format": format}), seconds=3600, accept_bytes=True)
 

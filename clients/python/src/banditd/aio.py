@@ -387,6 +387,11 @@ class AsyncStudy:
         found: dict[str, Any] = await self._client._run(_calls.read(self.id, f"/trials/{number}/why"))
         return found
 
+    async def fork(self, name: str, at_trial: Optional[int] = None, **changes: Any) -> AsyncStudy:
+        """The study as it was when `at_trial` was reported, under another id. `changes`: of the definition, such as
+        seed, aim or algorithm."""
+        return AsyncStudy(self._client, (await self._client._run(_calls.fork(self.id, name, at_trial, changes)))["id"])
+
     async def export(self, format: str = "ndjson") -> bytes:
         """The whole study ("ndjson", for `Client.import_study`), or a table of its trials ("csv")."""
         exported: bytes = await self._client._run(_calls.export(self.id, format))

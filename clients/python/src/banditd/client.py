@@ -478,6 +478,11 @@ class Study:
         found: dict[str, Any] = self._client._run(_calls.read(self.id, f"/trials/{number}/why"))
         return found
 
+    def fork(self, name: str, at_trial: Optional[int] = None, **changes: Any) -> Study:
+        """The study as it was when `at_trial` was reported, under another id. `changes`: of the definition, such as
+        seed, aim or algorithm."""
+        return Study(self._client, self._client._run(_calls.fork(self.id, name, at_trial, changes))["id"])
+
     def export(self, format: str = "ndjson") -> bytes:
         """The whole study ("ndjson", for `Client.import_study`), or a table of its trials ("csv")."""
         exported: bytes = self._client._run(_calls.export(self.id, format))
