@@ -190,6 +190,27 @@ async function trials(site) {
   });
 }
 
+// The page of a trial says why it was chosen, and forks the study with another seed.
+async function whyAndForks(site) {
+  await site.api.create({ id: 'asked-why', metric: { name: 'loss', goal: 'minimize' }, seed: 4, domain: { type: 'space', parameters: [{ name: 'x', type: 'double', min: 0, max: 1 }] } });
+  await work(site.api, 'asked-why', 9, ['w'], (trial) => ({ value: (trial.parameters.x - 0.3) ** 2 }));
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/asked-why/trials/1`);
+    await page.waitForSelector('text=One of the first points: no result was known yet.');
+    await page.goto(`${site.url}/#/studies/asked-why/trials/9`);
+    const { sentence } = await site.api.get('/v1/studies/asked-why/trials/9/why');
+    await page.waitForSelector(`text=${sentence}`);
+    assert.ok((await page.getByText('Expected loss').count()) === 1);
+    await page.click('button:text-is("Fork…")');
+    await page.getByLabel('Another seed').fill('12');
+    await page.getByLabel('Id of the fork').fill('asked-again');
+    await page.locator('dialog button:text-is("Fork")').click();
+    await until('the page of the fork', async () => page.url().includes('#/studies/asked-again'));
+    const fork = await site.api.get('/v1/studies/asked-again');
+    assert.deepEqual([fork.seed, fork.observations, fork.history_from], [12, 9, 'asked-why']);
+  });
+}
+
 // The rows are sorted by the chosen column.
 async function candidates(site) {
   await with_(site.chrome, {}, async (page) => {
@@ -394,6 +415,7 @@ export const tests = {
   'the list is live': listIsLive,
   'by keyboard': keyboard,
   'trials by state and worker': trials,
+  'why a trial was chosen, and a fork with another seed': whyAndForks,
   'candidates in each order': candidates,
   'an interrupted stream of events': reconnects,
   'a damaged study': damaged,

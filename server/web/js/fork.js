@@ -13,11 +13,12 @@ function fork(study, trial) {
   };
   const id = field('Id of the fork', 'id', { value: `${study.id.slice(0, 55)}-fork` }, 'Lower-case letters, digits, and . _ -');
   const at = field('After trial', 'trial', { value: trial ? String(trial) : '', inputmode: 'numeric', placeholder: 'all results' }, 'The last trial whose result the fork has. Empty: as the study is now.');
+  const seed = field('Another seed', 'seed', { inputmode: 'numeric', placeholder: 'as it is' }, 'With it, the fork has the results so far, and chooses differently.');
   const wrong = h('p', { class: 'notice wrong', role: 'alert', hidden: true });
   const make = actionButton('Fork', { class: 'primary' }, async () => {
     try {
-      const text = at.input.value.trim();
-      const made = await post(studyPath(study.id, '/fork'), { id: id.input.value.trim(), ...(text && { at_trial: /^\d+$/.test(text) ? Number(text) : text }) });
+      const given = (name, text) => text && { [name]: /^\d+$/.test(text) ? Number(text) : text };
+      const made = await post(studyPath(study.id, '/fork'), { id: id.input.value.trim(), ...given('at_trial', at.input.value.trim()), ...given('seed', seed.input.value.trim()) });
       dialog.close();
       toast(`${made.id} goes on from here by itself.`);
       go(address('studies', made.id));
@@ -34,6 +35,7 @@ function fork(study, trial) {
     wrong,
     id.element,
     at.element,
+    seed.element,
     h('div', { class: 'dialog-buttons' }, h('button', { type: 'button', onclick: () => dialog.close() }, 'Cancel'), make),
   );
   dialog.addEventListener('close', () => dialog.remove());
