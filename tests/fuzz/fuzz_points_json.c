@@ -2,6 +2,12 @@
  * the same documents and the same numbers out of them. */
 #include "tests/fuzz/points.h"
 
+/* Predictions have points or keys. */
+static bool has_keys(const wire_errors *errors)
+{
+    return errors->n > 0 && strstr(errors->items[0].detail, "cannot be given together with");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     sheet s = {0};
@@ -10,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     wire_status status = read_in_all_ways(&s, &errors, WIRE_POINTS_JSON, data, size);
     wire_status other = wire_decode_predict(&predict, (const char *)data, size, &other_errors);
     if (status == WIRE_OK) {
-        HOLDS(other == WIRE_OK || s.rows > WIRE_MAX_PREDICTIONS);
+        HOLDS(other == WIRE_OK || s.rows > WIRE_MAX_PREDICTIONS || has_keys(&other_errors));
     } else if (other == WIRE_OK && predict->points) {
         /* A number or a name of more than 1024 characters. */
         HOLDS(size > 1024);
