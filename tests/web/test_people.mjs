@@ -163,7 +163,24 @@ async function invited(site) {
   });
 }
 
+// A chemist knows samples by their own names.
+async function keyed(site) {
+  await site.api.create({ id: 'lab-keys', metric: { name: 'yield', goal: 'maximize' }, domain: { type: 'candidates', points: [[0], [1], [2]], keys: ['CCO', null, 'C1CC1'] } });
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/lab-keys/bench`);
+    await page.locator('input[type=file]').last().setInputFiles(csv('march.csv', 'Key;Yield\r\nCCO;1,5\r\nC1CC1;2\r\n'));
+    await page.getByRole('button', { name: 'Import 2 rows' }).click();
+    await page.waitForSelector('.toast >> text=Imported 2 results');
+    await page.goto(`${site.url}/#/studies/lab-keys/trials`);
+    await page.waitForSelector('.panel:has(h2:text-is("Imported results")) td:text-is("C1CC1")');
+    await page.goto(`${site.url}/#/studies/lab-keys/candidates`);
+    await page.waitForSelector('th:text-is("Key")');
+    await page.waitForSelector('td:text-is("CCO")');
+  });
+}
+
 export const tests = {
+  'people: results are imported and shown by the candidates\' keys': keyed,
   'people: results from a phone, with a decimal comma, a failure, and a trial given back': phone,
   'people: a plate of 24 as a file, and a value that is far from all others': plate,
   'people: a result is corrected, and the earlier one is kept': corrected,

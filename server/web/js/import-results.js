@@ -32,7 +32,8 @@ function reader(axis) {
   return (text) => ({ value: readNumber(text), fault: readNumber(text) === null && 'not a number' });
 }
 
-/* What a row must or may have: [{name, needed, read(text), put(observation, value)}] */
+/* What a row must or may have: [{name, needed, instead, read(text), put(observation, value)}]; `instead` names the target
+   that will do as well. */
 function targetsOf(study) {
   const metric = objective(study);
   const several = otherMetrics(study).length > 0;
@@ -40,7 +41,10 @@ function targetsOf(study) {
   const point =
     study.domain.type === 'space'
       ? axesOf(study).map((axis) => ({ name: axis.name, needed: !axis.condition, read: reader(axis), put: (o, x) => ((o.parameters ??= {})[axis.name] = x) }))
-      : [{ name: 'candidate', needed: true, read: number, put: (o, x) => (o.candidate = x) }];
+      : [
+          { name: 'candidate', needed: true, instead: 'key', read: number, put: (o, x) => (o.candidate = x) },
+          { name: 'key', needed: false, read: (text) => ({ value: text }), put: (o, x) => o.candidate === undefined && (o.key = x) },
+        ];
   const put = (name) => (several ? (o, x) => ((o.values ??= {})[name] = x) : (o, x) => (o.value = x));
   const error = (name) => (o, x) => ((o.std_errors ??= {})[name] = x);
   return [
@@ -52,6 +56,9 @@ function targetsOf(study) {
     ...otherMetrics(study).filter(({ role }) => role !== 'recorded').map(({ name }) => ({ name: `std_errors.${name}`, needed: false, read: number, put: error(name) })),
   ];
 }
+
+// The place of the target that will do instead of this one; -1: none.
+const other = (targets, target) => targets.findIndex(({ name }) => name === target.instead);
 
 // The file's column for each target, by its title; -1: none.
 function guess(targets, titles) {
@@ -69,9 +76,11 @@ function convert(targets, places, rows) {
   rows.forEach((cells, i) => {
     const observation = {};
     let fine = true;
+    const textOf = (t) => (t < 0 || places[t] < 0 ? '' : (cells[places[t]] ?? '').trim());
     targets.forEach((target, t) => {
-      const text = places[t] < 0 ? '' : (cells[places[t]] ?? '').trim();
-      const { value, fault } = text === '' ? { fault: target.needed && 'is empty' } : target.read(text);
+      const text = textOf(t);
+      const needed = target.needed && textOf(other(targets, target)) === '';
+      const { value, fault } = text === '' ? { fault: needed && 'is empty' } : target.read(text);
       if (fault) faults.push({ row: i + 2, target: target.name, text, fault });
       else if (text !== '') target.put(observation, value);
       fine &&= !fault;
@@ -102,7 +111,7 @@ export function importPanel(feed, done) {
 
     function check() {
       const { observations, faults } = convert(targets, places, rows);
-      const missing = targets.filter((target, t) => target.needed && places[t] < 0).map((target) => target.name);
+      const missing = targets.filter((target, t) => target.needed && places[t] < 0 && !(places[other(targets, target)] >= 0)).map((target) => target.name);
       const preview = table('Preview', targets.map((target, t) => ({ title: target.name, cell: (cells) => cells[places[t]] ?? '–' })), rows.slice(0, SHOWN));
       const wrong = faults.length
         ? table('Cells that cannot be used', [

@@ -5,6 +5,7 @@ import { correctButton } from './correct.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { ago, columnFormat, count, fullTime, value } from './format.js';
+import { candidateName } from './pending.js';
 import { may } from './role.js';
 import { objective } from './study-actions.js';
 import { badge, guarded, panel, table } from './widgets.js';
@@ -30,7 +31,7 @@ export function importedPanel(feed, signal) {
       { title: 'Number', class: 'right', cell: (item) => count(item.observation) },
       { title: 'State', cell: (item) => badge(item.state) },
       { title: titleOf(metric), class: 'right', cell: (item) => (item.value === undefined ? '–' : digits(item.value)) },
-      ...(feed.study.domain.type === 'space' ? [] : [{ title: 'Candidate', class: 'right', cell: (item) => count(item.candidate) }]),
+      ...(feed.study.domain.type === 'space' ? [] : [{ title: 'Candidate', class: 'right', cell: (item) => candidateName(item) }]),
       ...axes.map((axis) => ({ title: titleOf(axis), class: 'right', cell: (item) => value(coordinate(axis, item) ?? '–') })),
       { title: 'Repeats', class: 'right', cell: (item) => count(item.repeats ?? 1) },
       { title: 'Imported', cell: (item) => h('span', { title: fullTime(item.imported_at) }, ago(Date.parse(item.imported_at))) },

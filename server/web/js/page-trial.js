@@ -13,7 +13,7 @@ import { address } from './router.js';
 import { objective, otherMetrics, trialsOf } from './study-actions.js';
 import { badge, facts, guarded, panel, table } from './widgets.js';
 
-const ELSEWHERE = ['id', 'state', 'value', 'values', 'std_error', 'std_errors', 'point', 'parameters', 'candidate', 'metadata', 'reason'];
+const ELSEWHERE = ['id', 'state', 'value', 'values', 'std_error', 'std_errors', 'point', 'parameters', 'candidate', 'key', 'metadata', 'reason'];
 const WORDS = { issued_at: 'Handed out', told_at: 'Reported', lease_expires_at: 'Reserved until', batch: 'Batch', attempt: 'Attempt', worker: 'Worker', repeats: 'Repeats', expected: 'Expected' };
 
 const title = (name) => WORDS[name] ?? `${name[0].toUpperCase()}${name.slice(1).replace(/_/g, ' ')}`;
@@ -105,7 +105,7 @@ export async function trialPage(element, feed, signal, text) {
     );
     replace(values.body, trial.value === undefined && !trial.values ? h('p', { class: 'panel-note' }, `This trial has no value: it is ${trial.state}.`) : facts(valuesOf(feed.study, trial)), trial.reason ? h('pre', { class: 'reason', tabindex: 0, role: 'group', 'aria-label': 'Reason' }, trial.reason) : null);
     const own = settingsOf(feed.study, trial);
-    replace(settings.body, trial.candidate === undefined || own.candidate !== undefined ? null : facts([['Candidate', `#${trial.candidate}`]]), settingsList(own, Infinity), copyButtons(own, 'the settings'));
+    replace(settings.body, trial.candidate === undefined || own.candidate !== undefined ? null : facts([['Candidate', `#${trial.candidate}`], ...(trial.key ? [['Key', trial.key]] : [])]), settingsList(own, Infinity), copyButtons(own, 'the settings'));
     replace(about.body, facts(general(trial)));
     metadata.element.hidden = !trial.metadata;
     if (trial.metadata) replace(metadata.body, facts(Object.entries(trial.metadata).map(([name, x]) => [name, value(x)])));

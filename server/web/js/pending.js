@@ -5,10 +5,13 @@ import { empty, table } from './widgets.js';
 
 const SOON = 30; // s
 
+// What a user calls the candidate: its key, or its number.
+export const candidateName = (item) => item.key ?? `#${item.candidate}`;
+
 export function pointText(trial) {
   if (trial.parameters) return Object.entries(trial.parameters).map(([name, x]) => `${name} ${value(x)}`).join(', ');
   const point = trial.point ? value(trial.point.slice(0, 6)) + (trial.point.length > 6 ? ', …' : '') : '';
-  return trial.candidate === undefined ? point : `#${trial.candidate}${point && `: ${point}`}`;
+  return trial.candidate === undefined ? point : `${candidateName(trial)}${point && `: ${point}`}`;
 }
 
 // -> {show(trials, howMany)}, which draws the trials into `body` and counts their leases down.

@@ -46,10 +46,10 @@ function spaceFields(study) {
 
 function candidateField() {
   const id = uniqueId('own');
-  const input = h('input', { id, type: 'text', inputmode: 'numeric', autocomplete: 'off' });
+  const input = h('input', { id, type: 'text', autocomplete: 'off' });
   return {
-    elements: [h('div', { class: 'field' }, h('label', { for: id }, 'Number of the candidate'), input)],
-    read: () => ({ candidate: readNumber(input.value) ?? input.value }),
+    elements: [h('div', { class: 'field' }, h('label', { for: id }, 'Number or key of the candidate'), input)],
+    read: () => (readNumber(input.value) === null ? { key: input.value.trim() } : { candidate: readNumber(input.value) }),
   };
 }
 

@@ -15,7 +15,7 @@ export function settingsOf(study, item) {
   if (item.parameters) return item.parameters;
   const named = study.domain.names && item.point;
   if (named) return Object.fromEntries(axesOf(study).map((axis) => [axis.name, coordinate(axis, item)]));
-  return { ...(item.candidate !== undefined && { candidate: item.candidate }), ...(item.point && { point: item.point }) };
+  return { ...(item.candidate !== undefined && { candidate: item.candidate }), ...(item.key && { key: item.key }), ...(item.point && { point: item.point }) };
 }
 
 const pythonValue = (x) => (x === true ? 'True' : x === false ? 'False' : x === null ? 'None' : Array.isArray(x) ? `[${x.map(pythonValue).join(', ')}]` : JSON.stringify(x));

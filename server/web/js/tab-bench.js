@@ -33,7 +33,7 @@ const REASONS = {
 // The trial's settings with their units, one column each; what has no names is one column.
 export function settingColumns(study) {
   const known = axesOf(study).map((axis) => ({ title: titleOf(axis), of: (trial) => coordinate(axis, trial) }));
-  const numbered = { title: 'candidate', of: (trial) => trial.candidate };
+  const numbered = { title: 'candidate', of: (trial) => trial.key ?? trial.candidate };
   return study.domain.type === 'space' ? known : [numbered, ...known];
 }
 

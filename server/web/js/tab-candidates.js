@@ -38,6 +38,7 @@ export async function candidatesTab(element, feed, signal) {
   }
   const columns = (items) => [
     { title: 'Candidate', class: 'right', cell: (c) => (c.candidate === undefined ? '–' : `#${c.candidate}`) },
+    ...(items.some((c) => c.key) ? [{ title: 'Key', cell: (c) => c.key ?? '' }] : []),
     numbers('Mean', items, (c) => c.posterior?.mean),
     numbers('Std', items, (c) => c.posterior?.std, 3),
     numbers('Optimistic bound', items, (c) => c.posterior?.ucb),
