@@ -1,6 +1,7 @@
 #include "core/base/linalg.h"
 
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/simd/simd.h"
 
 #include <assert.h>
@@ -216,6 +217,43 @@ double bandit_log_det(const double *l, size_t n, size_t ld)
     return 2.0 * sum;
 }
 
+/* Columns first … first + width − 1 of the factor, from row `from` on, `rows` of them, less their diagonal block's
+ * part: a -= L_rows L_columns', with the columns before. */
+static void subtract_columns(double *a, size_t n, size_t first, size_t width, size_t from, size_t rows)
+{
+    if (first > 0)
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, (int)rows, (int)width, (int)first, -1.0,
+                    a + from, (int)n, a + first, (int)n, 1.0, a + first * n + from, (int)n);
+}
+
+/* Cholesky in place, in steps between which others may compute. *positive: whether there is one. Errors:
+ * BANDIT_CANCELLED. */
+static bandit_status factor_in_steps(bool *positive, double *a, size_t n, bandit_error *err)
+{
+    enum { STEP = 128 };
+    *positive = true;
+    for (size_t first = 0; first < n; first += STEP) {
+        size_t width = n - first < STEP ? n - first : STEP;
+        double *corner = a + first * n + first;
+        for (size_t from = first; from < n; from += STEP) {
+            size_t rows = n - from < STEP ? n - from : STEP;
+            bandit_status status = bandit_pause_status(err);
+            if (status != BANDIT_OK)
+                return status;
+            subtract_columns(a, n, first, width, from, rows);
+            if (from == first)
+                *positive =
+                    LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)width, corner, (lapack_int)n) == 0;
+            else
+                cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows,
+                            (int)width, 1.0, corner, (int)n, a + first * n + from, (int)n);
+            if (!*positive)
+                return BANDIT_OK;
+        }
+    }
+    return BANDIT_OK;
+}
+
 bandit_status bandit_is_positive_definite(bool *out, const double *a, size_t n, double shift,
                                           bandit_error *err)
 {
@@ -225,11 +263,9 @@ bandit_status bandit_is_positive_definite(bool *out, const double *a, size_t n, 
     memcpy(copy, a, n * n * sizeof *copy);
     for (size_t i = 0; i < n; i++)
         copy[i * n + i] += shift;
-    lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, copy, (lapack_int)n);
-    assert(info >= 0);
-    *out = info == 0;
+    bandit_status status = factor_in_steps(out, copy, n, err);
     free(copy);
-    return BANDIT_OK;
+    return status;
 }
 
 /* One step of the Lanczos iteration. basis: n x (step + 1), orthonormal. `next` becomes A * last,
@@ -265,7 +301,8 @@ bandit_status bandit_smallest_eigenvalue(double *out, const double *a, size_t n,
     cblas_dscal((int)n, 1.0 / cblas_dnrm2((int)n, basis, 1), basis, 1);
 
     double scale = 0.0;
-    while (steps < limit) {
+    bandit_status status = BANDIT_OK;
+    while (steps < limit && (status = bandit_pause_status(err)) == BANDIT_OK) {
         double *next = basis + (steps + 1) * n;
         double norm = lanczos_step(&diagonal[steps], next, a, n, basis, steps, products);
         scale = fmax(scale, fabs(diagonal[steps]) + norm);
@@ -276,6 +313,8 @@ bandit_status bandit_smallest_eigenvalue(double *out, const double *a, size_t n,
     }
     lapack_int info = LAPACKE_dsterf_work((lapack_int)steps, diagonal, off_diagonal);
     free(basis);
+    if (status != BANDIT_OK)
+        return status;
     if (info != 0)
         return bandit_fail(err, BANDIT_NUMERICAL, "",
                            "the eigenvalues of a tridiagonal matrix did not converge");

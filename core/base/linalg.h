@@ -46,7 +46,8 @@ void bandit_mirror_lower(double *a, size_t n);
 /* log det(L L'): twice the sum of the logarithms of the n diagonal entries. */
 double bandit_log_det(const double *l, size_t n, size_t ld);
 
-/* Sets *out to whether the symmetric n x n `a` (not changed) plus shift * I is positive definite. */
+/* Sets *out to whether the symmetric n x n `a` (not changed) plus shift * I is positive definite. A large one takes
+ * seconds, with checkpoints. Errors: BANDIT_NO_MEMORY, BANDIT_CANCELLED. */
 bandit_status bandit_is_positive_definite(bool *out, const double *a, size_t n, double shift,
                                           bandit_error *err);
 

@@ -206,7 +206,9 @@ static bool open_upload(http_request *request)
 static void answer_reading(http_request *request, wire_status status, const wire_errors *errors)
 {
     const receiving *r = request->context;
-    store_status stored = r->error.status == BANDIT_NO_MEMORY ? STORE_NO_MEMORY : r->status;
+    store_status stored = r->error.status == BANDIT_NO_MEMORY   ? STORE_NO_MEMORY
+                          : r->error.status == BANDIT_CANCELLED ? STORE_CLOSED /* the server is stopping */
+                                                                : r->status;
     if (r->too_large) {
         limit_values_passed(request);
     } else if (r->error.status != BANDIT_OK && stored == STORE_OK) {

@@ -1,4 +1,5 @@
 /* LAPACK wrappers, against matrices whose factors and eigenvalues are known in closed form. */
+#include "bandit/executor.h"
 #include "core/base/linalg.h"
 
 #include <cblas.h>
@@ -181,6 +182,40 @@ static void smallest_eigenvalue_of_the_path_graph(void **state)
     assert_false(positive);
 }
 
+static bool is_over(void *arg)
+{
+    int *left = arg;
+    return --*left < 0;
+}
+
+/* Larger than a step of the factorization, with an eigenvalue of zero that the shift lifts; and it can be given up. */
+static void large_matrices_are_factored_in_steps(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {127, 128, 129, 300};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        size_t n = sizes[k];
+        double *a = calloc(n * n, sizeof *a);
+        bandit_error err = {0};
+        bool positive;
+        int left = 1;
+        for (size_t i = 0; i < n; i++) {
+            for (size_t j = 0; j < n; j++)
+                a[i * n + j] = (i == j ? (double)n : 0.0) - 1.0; /* n I - 11': eigenvalues n and, of 1, 0 */
+        }
+        assert_int_equal(bandit_is_positive_definite(&positive, a, n, 1e-6, &err), BANDIT_OK);
+        assert_true(positive);
+        assert_int_equal(bandit_is_positive_definite(&positive, a, n, -1e-6, &err), BANDIT_OK);
+        assert_false(positive);
+        bandit_on_pause(is_over, &left);
+        bool large = n > 128; /* the second step is not begun */
+        assert_int_equal(bandit_is_positive_definite(&positive, a, n, 1e-6, &err),
+                         large ? BANDIT_CANCELLED : BANDIT_OK);
+        bandit_on_pause(NULL, NULL);
+        free(a);
+    }
+}
+
 enum { LARGEST = 70, PAGE = 4096 };
 
 /* n numbers that end where no memory follows. */
@@ -253,6 +288,7 @@ int main(void)
         cmocka_unit_test(triangles_are_mirrored),
         cmocka_unit_test(the_nearest_root_leaves_out_negative_eigenvalues),
         cmocka_unit_test(smallest_eigenvalue_of_the_path_graph),
+        cmocka_unit_test(large_matrices_are_factored_in_steps),
         cmocka_unit_test(symmetric_products_stay_inside_of_their_arguments),
         cmocka_unit_test(the_same_with_kernels_of_old_processors),
     };
