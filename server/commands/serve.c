@@ -14,10 +14,13 @@
 #include "server/watch/event_streams.h"
 #include "server/watch/metrics.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
 
 /* Many connections may wait at the same time, so allow as many open files as the system permits. */
 static void raise_file_limit(void)
@@ -78,6 +81,47 @@ static void stop(running *r)
     budget_free(r->app.reads);
     budget_free(r->app.buffered);
 }
+
+/* ---- stopping in time ------------------------------------------------------------------------------------- */
+
+/* One call of LAPACK cannot be given up, nor a disk that hangs. What they would come to is not needed: nothing of it was
+ * acknowledged, and a start after this end is one after a kill. */
+enum { STOPPED_WITHIN_MS = 3500 };
+
+static atomic_bool ended;
+
+/* One thread may end the process. */
+static void end_once(void)
+{
+    while (atomic_exchange(&ended, true))
+        pause();
+}
+
+static void *end_in_time(void *arg)
+{
+    struct timespec left = {.tv_sec = STOPPED_WITHIN_MS / 1000,
+                            .tv_nsec = STOPPED_WITHIN_MS % 1000 * 1000000L};
+    (void)arg;
+    while (nanosleep(&left, &left) != 0)
+        continue;
+    end_once();
+    log_event(LOG_WARN, "not_waited_for", "reason", "a computation or the disk takes too long to stop", NULL);
+    log_event(LOG_INFO, "stopped", NULL);
+    log_stop();
+    _exit(0);
+}
+
+/* From now on the process ends within some seconds. */
+static void limit_stop(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, end_in_time, NULL) == 0)
+        pthread_detach(thread);
+    else
+        log_event(LOG_WARN, "stop_not_limited", NULL);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------ */
 
 static bool open_budgets(app *a)
 {
@@ -197,7 +241,9 @@ static int run(server_config *options)
         http_reload(r.http);
     supervisor_stopping();
     log_event(LOG_INFO, "stopping", "signal", received == SIGTERM ? "SIGTERM" : "SIGINT", NULL);
+    limit_stop();
     stop(&r);
+    end_once();
     log_event(LOG_INFO, "stopped", NULL);
     log_stop();
     return 0;

@@ -16,7 +16,7 @@ typedef struct orders {
     _Atomic int32_t calls; /* which ones, 0: none */
     _Atomic int32_t after; /* so many succeed first */
     _Atomic int32_t times; /* then so many fail */
-    _Atomic int32_t cause; /* the errno; 0: the call does half of what it should */
+    _Atomic int32_t cause; /* the errno; 0: the call does half of what it should; −n: it takes n seconds */
     _Atomic int32_t failed;
 } orders;
 
@@ -62,6 +62,14 @@ static ssize_t fail(void)
     return -1;
 }
 
+static int takes_long(void)
+{
+    int cause = atomic_load(&the->cause);
+    if (cause < 0)
+        sleep((unsigned)-cause);
+    return cause < 0;
+}
+
 ssize_t pread64(int fd, void *data, size_t n, off64_t offset)
 {
     if (fails(READS, fd)) {
@@ -94,10 +102,10 @@ ssize_t pwrite(int fd, const void *data, size_t n, off_t offset)
 
 int fsync(int fd)
 {
-    return fails(SYNCS, fd) ? (int)fail() : (int)syscall(SYS_fsync, fd);
+    return fails(SYNCS, fd) && !takes_long() ? (int)fail() : (int)syscall(SYS_fsync, fd);
 }
 
 int fdatasync(int fd)
 {
-    return fails(SYNCS, fd) ? (int)fail() : (int)syscall(SYS_fdatasync, fd);
+    return fails(SYNCS, fd) && !takes_long() ? (int)fail() : (int)syscall(SYS_fdatasync, fd);
 }

@@ -3,14 +3,16 @@ answered 503, nothing else; afterwards every study goes on, and nothing that was
 
 import ctypes
 import errno
+import http.client
 import mmap
 import pathlib
 import tempfile
+import threading
 import time
 
 import server as servers
 from server import Server, run_to_end
-from support import Skip, cases, definition, grid, measure
+from support import Skip, cases, definition, eventually, grid, measure
 
 READS, WRITES, SYNCS = 1, 2, 4
 FOR_EVER = 1 << 30
@@ -31,6 +33,9 @@ class Calls:
         self._words[4] = 0
         self._words[1:4] = [after, times, cause]
         self._words[0] = calls
+
+    def failed(self):
+        return self._words[4]
 
     def well(self):
         """-> how many calls have failed"""
@@ -180,3 +185,31 @@ def test_readyz_when_only_reads_fail():
             calls.well()
             assert client.get("/readyz").status == 200
             assert client.get("/v1/studies").status == 200
+
+
+def test_a_disk_that_hangs_holds_up_no_stop():
+    """A sync takes two minutes. The server ends all the same, and what it had not acknowledged was not promised."""
+    with tempfile.TemporaryDirectory(prefix="banditd-test-") as folder:
+        calls = Calls(folder)
+        with faulty(folder, calls) as server:
+            client = server.client()
+            client.create(definition(id="before"))
+            calls.fail(SYNCS, -120, 0, FOR_EVER)
+            thread = threading.Thread(target=create_unheard, args=(server.client(), "during"))
+            thread.start()
+            eventually(lambda: calls.failed(), "a sync has begun")
+            server.stop()
+            thread.join()
+            server.says("not_waited_for")
+            calls.well()
+            server.start()
+            client = server.client()
+            assert client.study("before")["state"] == "active"
+            assert client.get("/v1/studies/during").status in (200, 404)
+
+
+def create_unheard(client, study):
+    try:
+        assert client.post("/v1/studies", definition(id=study)).status == 503
+    except (OSError, http.client.HTTPException):
+        pass
