@@ -318,6 +318,10 @@ $(B)/tests/load/commits: $(B)/tests/load/commits.o  $(LIBSERVER) $(LIBPROTO) $(L
 bench-fair: deps-test all ## measure how much neighbours slow light studies down
 	@tests/load/planning.py $(BANDITD)
 	@tests/load/fair.py $(BANDITD)
+.PHONY: bench-store
+bench-store: deps-test all ## compare asks and tells per second on PostgreSQL and on SQLite, with 1, 8 and 64 workers
+	@$(MAKE) --no-print-directory build/release/tests/load/commits
+	@tests/load/store build/release
 .PHONY: bench-load
 bench-load: deps-test all ## compare asks and tells per second with the HTTP library, SQLite and Optuna alone
 	@$(MAKE) --no-print-directory $(patsubst %,build/release/tests/load/%,load echo commits rows)

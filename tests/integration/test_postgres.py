@@ -101,7 +101,20 @@ def restart():
     postgres().start()
 
 
-@cases({"its session is ended": lambda: postgres().end_writer(), "the database crashes and starts": restart})
+def freeze():
+    """As a machine that hangs, for a while."""
+    postgres().freeze()
+    time.sleep(0.5)
+    postgres().thaw()
+
+
+@cases(
+    {
+        "its session is ended": lambda: postgres().end_writer(),
+        "the database crashes and starts": restart,
+        "the database hangs": freeze,
+    }
+)
 def test_a_pause_and_no_error_when(case):
     rng = random.Random(7)
     uri = migrated()
@@ -191,7 +204,7 @@ def test_a_server_that_was_replaced_writes_no_more():
         assert client.request("GET", "/v1/studies/study").status == 200
 
 
-def test_tokens_exports_and_imports(tmp=None):
+def test_tokens_exports_and_imports():
     uri, other = migrated(), migrated()
     status, token, err = run_to_end("token", "create", "--role", "admin", "--database", uri)
     assert (status, err) == (0, ""), err
@@ -233,7 +246,7 @@ def test_what_cannot_hold_studies_is_refused():
     latin = postgres().database("--encoding", "SQL_ASCII", "--template", "template0", "--locale", "C")
     refused(latin, "banditd needs UTF8", "migrate")
     uri = migrated()
-    postgres().sql(f"INSERT INTO banditd.migrations VALUES (9999, '', '', 0)", uri.rsplit("/", 1)[1])
+    postgres().sql("INSERT INTO banditd.migrations VALUES (9999, '', '', 0)", uri.rsplit("/", 1)[1])
     refused(uri, "use a newer banditd")
     uri = migrated()
     postgres().sql("ALTER SYSTEM SET fsync = off")

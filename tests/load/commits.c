@@ -1,9 +1,11 @@
-/* SQLite group commits alone: the rows that asks and tells write, given straight to the store, without HTTP,
+/* Group commits alone: the rows that asks and tells write, given straight to the store, without HTTP,
  * JSON and studies. Each worker has one write on its way, and submits its next as soon as that is on disk.
  *
- * usage: commits FILE WORKERS STUDIES SECONDS
+ * usage: commits FILE|URI WORKERS STUDIES SECONDS
  *
- * Prints one JSON object: writes a second. */
+ * FILE: an SQLite database; URI (postgresql://…): a PostgreSQL database that has its schema.
+ *
+ * Prints one JSON object: writes a second, and writes in a commit. */
 #include "server/store/store.h"
 
 #include <pthread.h>
@@ -144,7 +146,9 @@ int main(int argc, char **argv)
         return 2;
     int n = atoi(argv[2]), n_studies = atoi(argv[3]);
     double seconds = atof(argv[4]);
-    if (store_open_sqlite(&s, argv[1], &error) != STORE_OK)
+    store_status status = strstr(argv[1], "://") ? store_open_postgres(&s, argv[1], 10, &error)
+                                                 : store_open_sqlite(&s, argv[1], &error);
+    if (status != STORE_OK)
         fail(error.message);
     study *studies = calloc((size_t)n_studies, sizeof *studies);
     worker *workers = calloc((size_t)n, sizeof *workers);

@@ -13,8 +13,9 @@
 
 static const char *const names_of_backends[SUITE_BACKENDS] = {"SQLite", "memory", "PostgreSQL"};
 
-static store_status empty_postgres(const char *uri, store_error *err)
+store_status suite_empty_postgres(store_error *err)
 {
+    const char *uri = getenv("BANDITD_TEST_DATABASE");
     pg_connection c = {0};
     store_status status = pq_load(err);
     if (!status)
@@ -49,7 +50,7 @@ static int set_up(void **state)
     if (f->backend == SUITE_SQLITE)
         store_fixture_directory(&f->directory);
     if (f->backend == SUITE_POSTGRES)
-        status = empty_postgres(getenv("BANDITD_TEST_DATABASE"), &err);
+        status = suite_empty_postgres(&err);
     if (f->backend == SUITE_POSTGRES && !status)
         status = store_migrate_postgres(getenv("BANDITD_TEST_DATABASE"), &migration, &err);
     if (!status)

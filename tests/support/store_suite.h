@@ -27,6 +27,9 @@ typedef struct suite_test {
  * them where BANDITD_TEST_DATABASE names a database that may be emptied. */
 int suite_run(const char *name, const suite_test *tests, size_t n);
 
+/* Drops what BANDITD_TEST_DATABASE has of banditd. */
+store_status suite_empty_postgres(store_error *err);
+
 /* Opens the test's store again. */
 store_status suite_open(suite_state *f, store_error *err);
 

@@ -3,23 +3,33 @@
 #include "server/store/postgres/postgres.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { STUDIES = 1 << 12, TRIALS = 1 << 16 }; /* slots: a newer one takes the place of an older one */
+/* Slots: a newer one takes the place of an older one. Memory that is never used is never touched. */
+enum { STUDIES = 1 << 12, TRIALS = 1 << 18 };
+
+typedef struct known_study {
+    uint64_t era;
+    study_record record;
+} known_study;
 
 typedef struct known_trial {
-    int64_t study, trial; /* study 0: none */
+    uint64_t era;
+    int64_t study, trial;
     trial_record record;
 } known_trial;
 
 struct pg_known {
-    study_record studies[STUDIES]; /* study 0: none */
+    uint64_t era; /* what was noted in an earlier one is forgotten; from 1 */
+    known_study studies[STUDIES];
     known_trial trials[TRIALS];
 };
 
 struct pg_known *pg_known_new(void)
 {
-    return calloc(1, sizeof(struct pg_known));
+    struct pg_known *known = calloc(1, sizeof *known);
+    if (known)
+        known->era = 1;
+    return known;
 }
 
 void pg_known_free(struct pg_known *known)
@@ -29,39 +39,40 @@ void pg_known_free(struct pg_known *known)
 
 void pg_known_forget(struct pg_known *known)
 {
-    memset(known, 0, sizeof *known);
+    known->era++;
 }
 
-static study_record *study_slot(struct pg_known *known, int64_t study)
+static known_study *study_slot(struct pg_known *known, int64_t study)
 {
     return &known->studies[(uint64_t)study % STUDIES];
 }
 
-/* Trials of one study lie side by side; studies begin at places far apart (Fibonacci hashing). */
+/* Blocks of trials, as pg_trial_load reads them, lie at places far apart (Fibonacci hashing). */
 static known_trial *trial_slot(struct pg_known *known, int64_t study, int64_t trial)
 {
-    uint64_t place = (uint64_t)study * 0x9e3779b97f4a7c15u >> 48;
-    return &known->trials[(place + (uint64_t)trial) % TRIALS];
+    uint64_t block = (uint64_t)trial / pg_trials_at_once, at = (uint64_t)trial % pg_trials_at_once;
+    uint64_t place = ((uint64_t)study * 0x9e3779b97f4a7c15u + block) * 0x9e3779b97f4a7c15u >> 32;
+    return &known->trials[(place * pg_trials_at_once + at) % TRIALS];
 }
 
 bool pg_known_study(struct pg_known *known, int64_t study, study_record *out)
 {
-    const study_record *slot = study_slot(known, study);
-    if (study == 0 || slot->study != study)
+    const known_study *slot = study_slot(known, study);
+    if (slot->era != known->era || slot->record.study != study)
         return false;
-    *out = *slot;
+    *out = slot->record;
     return true;
 }
 
 void pg_know_study(struct pg_known *known, const study_record *record)
 {
-    *study_slot(known, record->study) = *record;
+    *study_slot(known, record->study) = (known_study){.era = known->era, .record = *record};
 }
 
 bool pg_known_trial(struct pg_known *known, int64_t study, int64_t trial, trial_record *out)
 {
     const known_trial *slot = trial_slot(known, study, trial);
-    if (study == 0 || slot->study != study || slot->trial != trial)
+    if (slot->era != known->era || slot->study != study || slot->trial != trial)
         return false;
     *out = slot->record;
     return true;
@@ -69,5 +80,6 @@ bool pg_known_trial(struct pg_known *known, int64_t study, int64_t trial, trial_
 
 void pg_know_trial(struct pg_known *known, int64_t study, int64_t trial, const trial_record *record)
 {
-    *trial_slot(known, study, trial) = (known_trial){.study = study, .trial = trial, .record = *record};
+    *trial_slot(known, study, trial) =
+        (known_trial){.era = known->era, .study = study, .trial = trial, .record = *record};
 }

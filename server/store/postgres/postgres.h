@@ -192,7 +192,9 @@ store_status pg_recover(pg_store *s, bool *happened, store_error *err);
 
 /* ---- known.c: on the writer thread --------------------------------------------------------------------- */
 
-/* Only this server writes, so what it has read or written stays true. */
+/* Only this server writes, so what it has read or written stays true. A trial that is not known is read with its
+ * neighbours, which are asked for soon. */
+enum { pg_trials_at_once = 256 };
 struct pg_known *pg_known_new(void);
 void pg_known_free(struct pg_known *known);
 void pg_known_forget(struct pg_known *known);

@@ -75,6 +75,8 @@
       "FROM unnest(?2) WITH ORDINALITY AS i(at, place) JOIN LATERAL (SELECT first, rows "                                                                                                                        \
       "FROM candidate_blocks WHERE content = ?1 AND first <= i.at ORDER BY first DESC LIMIT 1) b "                                                                                                               \
       "ON true")                                                                                                                                                                                                 \
+    X(PG_TRIALS_LOAD, "SELECT trial, state, attempt, candidate, issued_at, value IS NOT NULL FROM trials "                                                                                                       \
+                      "WHERE study = ?1 AND trial >= ?2 AND trial < ?3")                                                                                                                                         \
     X(PG_DROPPED_CONTENT, "SELECT content FROM contents WHERE state = ?1 AND state <> 1 + ?2 LIMIT 1")                                                                                                           \
     X(PG_DELETED_STUDY, "SELECT study FROM studies WHERE deleted = ?1 + ?2 AND deleted = 1 LIMIT 1")                                                                                                             \
     X(PG_BLOCKS_LEFT,                                                                                                                                                                                            \

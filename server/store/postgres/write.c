@@ -88,12 +88,25 @@ store_status pg_trials_insert(store *s, int64_t study, int64_t first, int64_t ba
 
 store_status pg_trial_load(store *s, int64_t study, int64_t trial, trial_record *record, store_error *err)
 {
-    if (pg_known_trial(pg_of(s)->known, study, trial, record))
+    sql_connection *c = sql_writer(s);
+    struct pg_known *known = pg_of(s)->known;
+    if (pg_known_trial(known, study, trial, record))
         return STORE_OK;
-    store_status status = sql_trial_load(s, study, trial, record, err);
-    if (!status)
-        pg_know_trial(pg_of(s)->known, study, trial, record);
-    return status;
+    int64_t first = trial - trial % pg_trials_at_once;
+    sql_start(c, (sql_id)PG_TRIALS_LOAD, "iii", study, first, first + pg_trials_at_once);
+    while (sql_step(c)) {
+        const trial_record row = {.state = (trial_state)sql_integer(c, 1),
+                                  .attempt = (int32_t)sql_integer(c, 2),
+                                  .candidate = sql_integer(c, 3),
+                                  .was_issued = sql_integer(c, 4) != 0,
+                                  .has_value = sql_integer(c, 5) != 0};
+        if (row.state < TRIAL_STATES)
+            pg_know_trial(known, study, sql_integer(c, 0), &row);
+    }
+    store_status status = sql_finish(c, err);
+    if (status || pg_known_trial(known, study, trial, record))
+        return status;
+    return sql_trial_load(s, study, trial, record, err); /* says what is wrong */
 }
 
 store_status pg_trial_issue(store *s, int64_t study, int64_t seq, const store_event *event, store_error *err)
