@@ -3,6 +3,7 @@
 #include "proto/json_parse.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,18 +91,12 @@ char *wire_recorded_std_errors(const char *text)
 
 char *wire_join_recorded(const char *values, const char *std_errors)
 {
-    size_t n = strlen(values), m = strlen(std_errors);
-    if (m == 0)
+    size_t n = strlen(values), size = n + strlen(std_errors) + sizeof mark + 4;
+    if (!*std_errors)
         return strdup(values);
-    char *out = malloc(n + m + sizeof mark + 4);
-    if (!out)
-        return NULL;
     size_t used = n > 2 ? n - 1 : 0; /* without the last brace */
-    memcpy(out, values, used);
-    out[used] = used > 0 ? ',' : '{';
-    memcpy(out + used + 1, mark, sizeof mark - 2); /* without its brace, which std_errors begins with */
-    used += sizeof mark - 1;
-    memcpy(out + used, std_errors, m);
-    strcpy(out + used + m, "}");
+    char *out = malloc(size);
+    if (out)
+        snprintf(out, size, "%.*s%c\"\":%s}", (int)used, values, used > 0 ? ',' : '{', std_errors);
     return out;
 }

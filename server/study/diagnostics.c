@@ -8,6 +8,7 @@
 #include "server/study/requests.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,8 @@ typedef struct diagnosis {
     const bandit_left_out *found;
     size_t n;
     double sign;
+    size_t metric;              /* among the modelled ones */
+    char key[32];               /* of the answer */
     double *points;             /* a coded point for each item shown, in a space */
     candidate_key *keys;        /* of each item */
     wire_unseen *items;         /* PREDICTIONS + OUTLIERS */
@@ -157,7 +160,7 @@ static void show(study *s, diagnosis *d, bandit_error *error)
     store_trial_filter told = {.told = true, .told_through = INT64_MAX};
     store_error failure = {0};
     bandit_description about;
-    bandit_engine_describe(s->engine.engine, &about);
+    bandit_engine_describe(bandit_engine_of_metric(s->engine.engine, d->metric), &about);
     size_t step = (d->n + PREDICTIONS - 1) / PREDICTIONS;
     bool fine = true;
     for (size_t i = 0; i < d->n; i++)
@@ -184,7 +187,7 @@ static void show(study *s, diagnosis *d, bandit_error *error)
         insight_refuse(d->q->request, error);
         return;
     }
-    d->shown.metric = wire_objective(d->q->source.config->wire)->name;
+    d->shown.metric = d->q->source.config->modelled[d->metric]->name;
     d->shown.batch = (int64_t)about.batch;
     d->shown.observations = (int64_t)about.observations;
     d->shown.outliers = d->items;
@@ -193,7 +196,7 @@ static void show(study *s, diagnosis *d, bandit_error *error)
     d->shown.n_predictions = d->n_items - d->n_outliers;
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_diagnostics(&w, &d->shown);
-    insight_reply(s, d->q->request, (int64_t)about.batch, "diagnostics", &w);
+    insight_reply(s, d->q->request, (int64_t)about.batch, d->key, &w);
 }
 
 static void diagnose(study *s, question *q)
@@ -202,14 +205,19 @@ static void diagnose(study *s, question *q)
     bandit_left_out *found = NULL;
     bandit_description about;
     bandit_error error = {0};
-    size_t n = 0, width = q->source.config->wire->n_parameters;
-    bandit_engine_describe(s->engine.engine, &about);
-    if (insight_reply_again(s, q->request, (int64_t)about.batch, "diagnostics"))
+    size_t n = 0, width = q->source.config->wire->n_parameters, metric = insight_metric_of(q);
+    const bandit_engine *engine = bandit_engine_of_metric(s->engine.engine, metric);
+    char key[32];
+    snprintf(key, sizeof key, "diagnostics %zu", metric);
+    bandit_engine_describe(engine, &about);
+    if (insight_reply_again(s, q->request, (int64_t)about.batch, key))
         return;
-    bandit_status status = bandit_insight_new(&insight, s->engine.engine, &error);
+    bandit_status status = bandit_insight_new(&insight, engine, &error);
     if (status == BANDIT_OK)
         status = bandit_insight_leave_one_out(insight, &found, &n, &error);
-    diagnosis d = {.s = s, .q = q, .found = found, .n = n, .sign = q->source.config->minimize ? -1 : 1};
+    diagnosis d = {
+        .s = s, .q = q, .found = found, .n = n, .sign = q->source.config->signs[metric], .metric = metric};
+    memcpy(d.key, key, sizeof key);
     d.items = calloc(PREDICTIONS + OUTLIERS, sizeof *d.items);
     d.points = calloc((PREDICTIONS + OUTLIERS) * (width + 1), sizeof *d.points);
     d.keys = calloc(PREDICTIONS + OUTLIERS, sizeof *d.keys);

@@ -51,17 +51,29 @@ bool insight_reply_again(study *s, study_request *request, int64_t batch, const 
     return true;
 }
 
+size_t insight_metric_of(const question *q)
+{
+    const study_config *config = q->source.config;
+    const input_query *wanted = q->request->context;
+    size_t j = 0;
+    while (wanted->metric && j < config->n_modelled && strcmp(config->modelled[j]->name, wanted->metric) != 0)
+        j++;
+    return j < config->n_modelled ? j : 0;
+}
+
 /* ---- importance -------------------------------------------------------------------------------------------- */
 
 static void show_importance(study *s, const question *q, const bandit_importance *found, size_t n,
                             double variance)
 {
     const wire_study *definition = q->source.config->wire;
+    size_t metric = insight_metric_of(q);
     bandit_description d;
+    char key[32];
     bool fine = isfinite(variance);
     wire_importance *items = calloc(n, sizeof *items);
     char(*names)[24] = calloc(n, sizeof *names);
-    bandit_engine_describe(s->engine.engine, &d);
+    bandit_engine_describe(bandit_engine_of_metric(s->engine.engine, metric), &d);
     for (size_t i = 0; items && names && i < n; i++) {
         items[i] = (wire_importance){.parameter = candidate_input_name(definition, i, names[i]),
                                      .has_first = isfinite(found[i].first),
@@ -76,7 +88,7 @@ static void show_importance(study *s, const question *q, const bandit_importance
     } else if (!fine) {
         reply_problem(q->request, REPLY_CONFLICT, NULL, "%s", engine_beyond_doubles);
     } else {
-        wire_importances shown = {.metric = wire_objective(definition)->name,
+        wire_importances shown = {.metric = q->source.config->modelled[metric]->name,
                                   .batch = (int64_t)d.batch,
                                   .observations = (int64_t)d.observations,
                                   .measure = q->source.config->parameters ? "sobol" : "derivative",
@@ -85,7 +97,8 @@ static void show_importance(study *s, const question *q, const bandit_importance
                                   .n = n};
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_importances(&w, &shown);
-        insight_reply(s, q->request, (int64_t)d.batch, "importance", &w);
+        snprintf(key, sizeof key, "importance %zu", metric);
+        insight_reply(s, q->request, (int64_t)d.batch, key, &w);
     }
     free(items);
     free(names);
@@ -98,10 +111,14 @@ static void importance(study *s, question *q)
     bandit_description d;
     bandit_error error = {0};
     double variance = 0;
-    bandit_engine_describe(s->engine.engine, &d);
-    if (insight_reply_again(s, q->request, (int64_t)d.batch, "importance"))
+    size_t metric = insight_metric_of(q);
+    const bandit_engine *engine = bandit_engine_of_metric(s->engine.engine, metric);
+    char key[32];
+    snprintf(key, sizeof key, "importance %zu", metric);
+    bandit_engine_describe(engine, &d);
+    if (insight_reply_again(s, q->request, (int64_t)d.batch, key))
         return;
-    bandit_status status = bandit_insight_new(&insight, s->engine.engine, &error);
+    bandit_status status = bandit_insight_new(&insight, engine, &error);
     size_t n = status == BANDIT_OK ? bandit_insight_inputs(insight) : 0;
     if (status == BANDIT_OK && !(found = calloc(n + 1, sizeof *found)))
         bandit_error_set(&error, status = BANDIT_NO_MEMORY, "", "out of memory");
@@ -115,13 +132,24 @@ static void importance(study *s, question *q)
     free(found);
 }
 
-bool insight_is_modelled(const study *s, study_request *request, const char *metric)
+static bool has_metric(const study *s, study_request *request, const char *metric, size_t n)
 {
-    if (!metric || strcmp(metric, wire_objective(s->config->wire)->name) == 0)
-        return true;
+    for (size_t j = 0; j < n; j++)
+        if (!metric || strcmp(metric, s->config->modelled[j]->name) == 0)
+            return true;
     reply_problem(request, REPLY_INVALID, NULL, "query parameter 'metric': the model has no metric '%s'",
                   metric);
     return false;
+}
+
+bool insight_is_modelled(const study *s, study_request *request, const char *metric)
+{
+    return has_metric(s, request, metric, s->config->n_modelled);
+}
+
+bool insight_is_objective(const study *s, study_request *request, const char *metric)
+{
+    return has_metric(s, request, metric, 1);
 }
 
 void study_importance(study *s, study_request *request)
@@ -177,7 +205,8 @@ static void show_effects(study *s, const question *q, axes *a, const char *key, 
 {
     const wire_study *definition = q->source.config->wire;
     bool fine = true, space = q->source.config->parameters != NULL;
-    double sign = q->source.config->minimize ? -1 : 1;
+    size_t metric = insight_metric_of(q);
+    double sign = q->source.config->signs[metric];
     bandit_description d;
     wire_effect *items = calloc(n + 1, sizeof *items);
     bandit_engine_describe(s->engine.engine, &d);
@@ -197,7 +226,7 @@ static void show_effects(study *s, const question *q, axes *a, const char *key, 
     } else if (!fine) {
         reply_problem(q->request, REPLY_CONFLICT, NULL, "%s", engine_beyond_doubles);
     } else {
-        wire_effects shown = {.metric = wire_objective(definition)->name,
+        wire_effects shown = {.metric = q->source.config->modelled[metric]->name,
                               .batch = (int64_t)d.batch,
                               .n_axes = a->n,
                               .items = items,
@@ -220,15 +249,16 @@ static void effects(study *s, question *q)
     bandit_description d;
     bandit_error error = {0};
     axes a;
-    size_t n = 0;
-    char key[100];
+    size_t n = 0, metric = insight_metric_of(q);
+    const bandit_engine *engine = bandit_engine_of_metric(s->engine.engine, metric);
+    char key[120];
     bandit_engine_describe(s->engine.engine, &d);
     if (!find_axes(q, &a))
         return;
-    snprintf(key, sizeof key, "effects %zu %zu %zu %zu", a.n, a.inputs[0], a.inputs[1], a.points);
+    snprintf(key, sizeof key, "effects %zu %zu %zu %zu %zu", metric, a.n, a.inputs[0], a.inputs[1], a.points);
     if (insight_reply_again(s, q->request, (int64_t)d.batch, key))
         return;
-    bandit_status status = bandit_insight_new(&insight, s->engine.engine, &error);
+    bandit_status status = bandit_insight_new(&insight, engine, &error);
     if (status == BANDIT_OK)
         status = bandit_insight_effects(insight, a.inputs, a.n, a.points, &found, &n, &error);
     if (status == BANDIT_OK)

@@ -13,7 +13,12 @@ bool insight_reply_again(study *s, study_request *request, int64_t batch, const 
 /* Refuses, for a reason of the engine. */
 void insight_refuse(study_request *request, const bandit_error *error);
 
-/* Whether the query names the metric that is modelled, or none. False: the request is answered. Call in a turn. */
+/* Whether the query names a modelled metric, or none. False: the request is answered. Call in a turn. */
 bool insight_is_modelled(const study *s, study_request *request, const char *metric);
+/* The same of the first objective. */
+bool insight_is_objective(const study *s, study_request *request, const char *metric);
+
+/* The number of the metric that the query names, among the modelled ones; the first objective's if it names none. */
+size_t insight_metric_of(const question *q);
 
 #endif

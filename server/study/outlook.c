@@ -98,6 +98,6 @@ static void outlook(study *s, question *q)
 void study_outlook(study *s, study_request *request)
 {
     const input_query *wanted = request->context;
-    if (insight_is_modelled(s, request, wanted->metric))
+    if (insight_is_objective(s, request, wanted->metric))
         question_ask(s, request, outlook);
 }

@@ -288,3 +288,39 @@ def test_refused_results(server):
     refusal(client.post(f"/v1/studies/{study}/observations", {"observations": [{"candidate": 1, "value": 1}]}), 422)
     refusal(client.get(f"/v1/studies/{study}/series?metric=x"), 422)
     refusal(client.get(f"/v1/studies/{study}/model?metric=x"), 422)
+
+
+def test_every_metric_has_insight(server):
+    """The gain follows x, the cost y; each is told of as itself, in its own units and direction."""
+    client = server.client()
+    study = client.create({
+        "metrics": [{"name": "gain", "goal": "maximize"}, {"name": "cost", "goal": "minimize"},
+                    {"name": "heat", "role": "constraint", "at_most": 5}, {"name": "note", "role": "recorded"}],
+        "domain": {"type": "space", "parameters": [{"name": "x", "type": "double", "min": 0, "max": 1},
+                                                   {"name": "y", "type": "double", "min": 0, "max": 1}]},
+        "algorithm": {"name": "log_ei"}, "seed": 5})["id"]
+    rows = [{"parameters": {"x": x, "y": y}, "values": {"gain": 2 * x, "cost": 7 + y, "heat": x - y}}
+            for x in (0, 0.3, 0.7, 1) for y in (0, 0.4, 0.6, 1)]
+    assert client.post(f"/v1/studies/{study}/observations", {"observations": rows}).status == 200
+    assert client.ask(study, 1)["trials"]
+
+    def get(path):
+        answer = client.get(f"/v1/studies/{study}/{path}")
+        assert answer.status == 200, answer
+        return answer.json
+
+    for metric, matters in (("gain", "x"), ("cost", "y")):
+        for _ in range(2):  # the second answer is the kept one
+            shown = get(f"importance?metric={metric}")
+            assert shown["metric"] == metric
+            assert max(shown["parameters"], key=lambda p: p["total"])["parameter"] == matters, shown
+    assert get("importance") == get("importance?metric=gain")
+    effect = get("effects?parameter=y&metric=cost&points=5")
+    means = [item["mean"] for item in effect["effects"]]
+    assert effect["metric"] == "cost" and means == sorted(means) and 6.9 < means[0] < means[-1] < 8.1, effect
+    for metric, low, high in (("gain", 0, 2), ("cost", 7, 8), ("heat", -1, 1)):
+        seen = get(f"diagnostics?metric={metric}")
+        assert seen["metric"] == metric and seen["observations"] == 16
+        assert all(low <= p["value"] <= high for p in seen["predictions"]), seen
+    assert client.get(f"/v1/studies/{study}/importance?metric=note").status == 422
+    assert client.get(f"/v1/studies/{study}/outlook?metric=cost").status == 422
