@@ -313,7 +313,7 @@ def test_the_same_calls_in_both_kinds():
 
     for sync, awaited in ((banditd.Study, banditd.AsyncStudy), (banditd.Client, banditd.AsyncClient)):
         for name, method in vars(sync).items():
-            if name.startswith("_") or name in ("optimize", "close", "events") or not inspect.isfunction(method):
+            if name.startswith("_") or name in ("optimize", "close") or not inspect.isfunction(method):
                 continue
             here, there = (list(inspect.signature(f).parameters.values()) for f in (method, getattr(awaited, name)))
             assert here == there, name
@@ -435,6 +435,39 @@ def test_a_table_of_trials(site):
     assert first["params_x"] == study.trial(1).parameters["x"] and first["value"] == study.trial(1).value
 
 
+def test_keys(site):
+    client = banditd.Client(site.url)
+    new = definition(id="keys")
+    new["domain"] = {"type": "candidates", "dimension": 1}
+    study = client.create_study(new)
+    study.upload([[0.0], [0.5], [1.0]], keys=["CCO", None, "C1CC1"])
+    assert study.add([[2.0]], keys=["N"]) == [3]
+    trial = study.propose("C1CC1")
+    assert (trial.candidate, trial.key, study.propose(1).key) == (2, "C1CC1", None)
+    study.observe([{"key": "CCO", "value": 0.5}])
+    assert [o["key"] for o in study.observations()] == ["CCO"] and study.best()["observed"]["key"] == "CCO"
+    assert study.retire(["N"])["retired"] == 1 and study.restore(["N"]) == {"restored": 1}
+    assert study.predict(candidates=["CCO", "N"]) == study.predict(candidates=[0, 3])
+    assert [c["candidate"] for c in study.candidates(key="N")] == [3]
+    assert study.set_keys(["a", "b", None, None]) == 2
+    assert [c.get("key") for c in study.candidates()] == ["a", "b", None, None]
+    try:
+        study.set_keys(["a", "a", None, None])
+    except banditd.Refused as refused:
+        assert "/keys/1" in str(refused), refused
+    else:
+        raise AssertionError("two candidates have the same key")
+
+
+def test_the_outlook(site):
+    study = make(site)
+    points = [c["point"] for c in study.candidates()]
+    study.observe([{"candidate": i, "value": target(point)} for i, point in enumerate(points[:12])])
+    study.ask(1)  # the results join the model
+    found = study.outlook(epsilon=0.1)
+    assert found["epsilon"] == 0.1 and 0 <= found["probability"] <= 1, found
+
+
 def test_tokens(site):
     client = banditd.Client(site.url)
     made = client.create_token("worker", description="a bench", lifetime_seconds=60)
@@ -457,5 +490,25 @@ def test_the_same_calls_as_coroutines(site):
         assert (await study.fork("a-fork", seed=3)).id == "a-fork"
         copy = await client.import_study(await study.export(), "copy")
         assert (await copy.info())["id"] == "copy" and (await client.whoami())["role"] == "admin"
+        types, last = [], None
+        async for event in study.events(after=0):
+            types.append(event.type)
+            last = event.id if event.id is not None else last
+            if event.type == "observations":
+                break
+        assert types[-3:] == ["candidates", "retired", "observations"], types
+        await study.propose(0)
+        async for event in study.events(after=last):
+            assert (event.type, event.data["id"]) == ("trial", 1), event
+            break
+        deleting = asyncio.create_task(study.delete())
+        assert [event.data["state"] async for event in study.events(after=last) if event.type == "state"][-1] == "deleted"
+        await deleting
+        try:
+            await study.events().__anext__()
+        except banditd.NotFound:
+            pass
+        else:
+            raise AssertionError("a deleted study has events")
 
     asyncio.run(run())

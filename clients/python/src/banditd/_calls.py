@@ -16,6 +16,7 @@ from typing import Any, Callable, Optional, Union
 
 from ._errors import DamagedStudies, refusal
 
+Candidates = Union[Sequence[int], Sequence[str]]  # by number, or by key
 Value = Union[float, Mapping[str, float]]  # the objective's value, or one value per metric by name
 
 ANSWER_SECONDS = 60.0  # time limit for a response, without the wait_seconds of an ask
@@ -34,6 +35,11 @@ class Trial:
     worker: Optional[str]
     state: str
     raw: dict[str, Any] = dataclasses.field(repr=False)  # as the server sent it
+
+    @property
+    def key(self) -> Optional[str]:
+        """The candidate's key, your own name for it; None if it has none."""
+        return self.raw.get("key")
 
     @property
     def value(self) -> Optional[float]:
@@ -219,16 +225,35 @@ def _npy(points: Any) -> Optional[bytes]:
     return file.getvalue()
 
 
-def upload(study: str, points: Any, method: str = "PUT", rest: str = "/candidates", member: str = "count") -> Call:
-    npy = _npy(points)
+def upload(
+    study: str,
+    points: Any,
+    method: str = "PUT",
+    rest: str = "/candidates",
+    member: str = "count",
+    keys: Optional[Sequence[Optional[str]]] = None,
+) -> Call:
+    npy = _npy(points) if keys is None else None
+    given = {"points": points} if keys is None else {"points": points, "keys": list(keys)}
     return Call(
         method,
         study_path(study, rest),
-        _json({"points": points}) if npy is None else npy,
+        _json(given) if npy is None else npy,
         content_type="application/json" if npy is None else "application/octet-stream",
         seconds=3600,
         parse=lambda answer: answer[member],
     )
+
+
+def set_keys(study: str, keys: Sequence[Optional[str]]) -> Call:
+    body = _json({"keys": list(keys)})
+    return Call("PUT", study_path(study, "/candidates/keys"), body, seconds=3600, parse=lambda answer: answer["keys"])
+
+
+def named(candidates: Candidates) -> dict[str, Any]:
+    """Candidates by number, or by key."""
+    by_key = len(candidates) > 0 and all(isinstance(candidate, str) for candidate in candidates)
+    return {"keys" if by_key else "candidates": list(candidates)}
 
 
 # ---- trials ----
@@ -387,9 +412,12 @@ def amend(
 
 
 def propose(
-    study: str, names: Optional[Sequence[str]], candidate: Optional[int], parameters: Optional[Mapping[str, Any]]
+    study: str,
+    names: Optional[Sequence[str]],
+    candidate: Union[int, str, None],
+    parameters: Optional[Mapping[str, Any]],
 ) -> Call:
-    given = {"candidate": candidate, "parameters": parameters}
+    given = {"key" if isinstance(candidate, str) else "candidate": candidate, "parameters": parameters}
     body = {name: value for name, value in given.items() if value is not None}
     return _post(study_path(study, "/trials"), body, parse=lambda raw: read_trial(raw, names))
 
@@ -412,7 +440,7 @@ def list_trials(study: str, names: Optional[Sequence[str]], query: Mapping[str, 
 
 
 def predict(study: str, candidates: Any, points: Any, parameters: Any) -> Call:
-    given = {"candidates": candidates, "points": points, "parameters": parameters}
+    given = {"points": points, "parameters": parameters, **({} if candidates is None else named(candidates))}
     body = {name: value for name, value in given.items() if value is not None}
     return _post(study_path(study, "/predict"), body, parse=lambda answer: answer["predictions"])
 

@@ -13,13 +13,13 @@ from ._calls import Event
 from ._errors import refusal
 from .client import Client
 
-_SILENCE = 60.0  # the server sends a comment every few seconds
+SILENCE = 60.0  # the server sends a comment every few seconds
 
 
 def events(client: Client, study: str, after: Optional[int]) -> Iterator[Event]:
     pauses = _calls.Pauses()
     while True:
-        connection = client._connect(_SILENCE)
+        connection = client._connect(SILENCE)
         try:
             headers = _calls.Call("GET", "").headers(client._token())
             if after is not None:
@@ -37,7 +37,7 @@ def events(client: Client, study: str, after: Optional[int]) -> Iterator[Event]:
                     if event.type == "start":
                         continue
                     yield event
-                    if event.type == "state" and event.data.get("state") == "deleted":
+                    if is_last(event):
                         return
         except (OSError, http.client.HTTPException):
             pass  # connect again, with the events since the last one
@@ -46,21 +46,39 @@ def events(client: Client, study: str, after: Optional[int]) -> Iterator[Event]:
         time.sleep(pauses.next())
 
 
-def _parse(lines: Iterable[bytes]) -> Iterator[Event]:
-    """The events of a stream; an id without an event is one of the type "start"."""
-    kind, data, number = "", "", None
-    for line in lines:
+class Parser:
+    """Makes events of the lines of a stream; an id without an event is one of the type "start"."""
+
+    def __init__(self) -> None:
+        self._kind, self._data = "", ""
+        self._number: Optional[int] = None
+
+    def take(self, line: bytes) -> Optional[Event]:
+        """The event that the line ends, or None."""
         name, _, value = line.decode().rstrip("\r\n").partition(":")
         value = value[1:] if value.startswith(" ") else value
         if name == "event":
-            kind = value
+            self._kind = value
         elif name == "data":
-            data += value
+            self._data += value
         elif name == "id" and value.isdigit():
-            number = int(value)
-        elif not name and not value:
-            if kind:
-                yield Event(kind, json.loads(data) if data else {}, number)
-            elif number is not None:
-                yield Event("start", {}, number)
-            kind, data, number = "", "", None
+            self._number = int(value)
+        if name or value:
+            return None
+        kind, data, number = self._kind, self._data, self._number
+        self._kind, self._data, self._number = "", "", None
+        if kind:
+            return Event(kind, json.loads(data) if data else {}, number)
+        return None if number is None else Event("start", {}, number)
+
+
+def _parse(lines: Iterable[bytes]) -> Iterator[Event]:
+    parser = Parser()
+    for line in lines:
+        event = parser.take(line)
+        if event:
+            yield event
+
+
+def is_last(event: Event) -> bool:
+    return event.type == "state" and event.data.get("state") == "deleted"

@@ -11,9 +11,9 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Optional, Union, cast
 
-from . import _calls
-from ._calls import Asked, Call, Trial, Value
-from ._errors import Unreachable
+from . import _calls, _events
+from ._calls import Asked, Call, Candidates, Event, Trial, Value
+from ._errors import Unreachable, refusal
 from .client import Address
 
 
@@ -102,24 +102,31 @@ class AsyncClient:
             if not token:
                 return
 
-    async def _exchange(self, call: Call) -> tuple[int, bytes, Optional[str]]:
+    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         address = self._address
         if address.socket:
-            reader, writer = await asyncio.open_unix_connection(address.socket)
-        else:
-            reader, writer = await asyncio.open_connection(address.host, address.port, ssl=address.tls or None)
+            return await asyncio.open_unix_connection(address.socket)
+        return await asyncio.open_connection(address.host, address.port, ssl=address.tls or None)
+
+    async def _write(self, writer: asyncio.StreamWriter, call: Call, more: Mapping[str, str], version: str) -> None:
+        address = self._address
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        headers = {
+            "Host": f"{host}:{address.port}" if not address.socket else "localhost",
+            "Connection": "close",
+            "Content-Length": str(len(call.body or b"")),
+            **call.headers(self._token),
+            **more,
+        }
+        head = f"{call.method} {address.prefix}{call.path} HTTP/{version}\r\n"
+        head += "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
+        writer.write(head.encode("latin-1") + (call.body or b""))
+        await writer.drain()
+
+    async def _exchange(self, call: Call) -> tuple[int, bytes, Optional[str]]:
+        reader, writer = await self._open()
         try:
-            host = f"[{address.host}]" if ":" in address.host else address.host
-            headers = {
-                "Host": f"{host}:{address.port}" if not address.socket else "localhost",
-                "Connection": "close",
-                "Content-Length": str(len(call.body or b"")),
-                **call.headers(self._token),
-            }
-            head = f"{call.method} {address.prefix}{call.path} HTTP/1.1\r\n"
-            head += "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
-            writer.write(head.encode("latin-1") + (call.body or b""))
-            await writer.drain()
+            await self._write(writer, call, {}, "1.1")
             received = await reader.read()
         finally:
             writer.close()
@@ -233,7 +240,7 @@ class AsyncStudy:
         return cast(Trial, await self._client._run(call))
 
     async def propose(
-        self, candidate: Optional[int] = None, *, parameters: Optional[Mapping[str, Any]] = None
+        self, candidate: Union[int, str, None] = None, *, parameters: Optional[Mapping[str, Any]] = None
     ) -> Trial:
         call = _calls.propose(self.id, await self._feature_names(), candidate, parameters)
         return cast(Trial, await self._client._run(call))
@@ -276,8 +283,8 @@ class AsyncStudy:
     async def model(self) -> dict[str, Any]:
         return cast("dict[str, Any]", await self._client._run(_calls.get(self.id, "/model")))
 
-    async def upload(self, points: Any) -> int:
-        return cast(int, await self._client._run(_calls.upload(self.id, points)))
+    async def upload(self, points: Any, *, keys: Optional[Sequence[Optional[str]]] = None) -> int:
+        return cast(int, await self._client._run(_calls.upload(self.id, points, keys=keys)))
 
     async def change(self, **changes: Any) -> dict[str, Any]:
         return cast("dict[str, Any]", await self._client._run(_calls.patch(self.id, changes)))
@@ -297,12 +304,17 @@ class AsyncStudy:
     # ---- candidates ----
 
     def candidates(
-        self, *, sort: Optional[str] = None, retired: Optional[bool] = None, pulls: Optional[int] = None
+        self,
+        *,
+        sort: Optional[str] = None,
+        retired: Optional[bool] = None,
+        pulls: Optional[int] = None,
+        key: Optional[str] = None,
     ) -> AsyncIterator[dict[str, Any]]:
         """The candidates and what the model knows of them: "candidate", "point", "pulls", "mean", "posterior" …
 
-        sort: "candidate", "mean", "ucb", "std" or "pulls", the best or most first. retired, pulls: only those."""
-        query = {"sort": sort, "retired": retired, "pulls": pulls}
+        sort: "candidate", "mean", "ucb", "std" or "pulls", the best or most first. retired, pulls: only those. key: the one that has it."""
+        query = {"sort": sort, "retired": retired, "pulls": pulls, "key": key}
         return self._client._pages(_calls.study_path(self.id, "/candidates"), query)
 
     async def candidate(self, number: int) -> dict[str, Any]:
@@ -310,23 +322,30 @@ class AsyncStudy:
         known: dict[str, Any] = await self._client._run(_calls.get(self.id, f"/candidates/{number}"))
         return known
 
-    async def add(self, points: Any) -> list[int]:
-        """Adds candidates to a running study: rows of numbers. Returns their numbers."""
-        call = _calls.upload(self.id, points, "POST", "/candidates", "candidates")
+    async def add(self, points: Any, *, keys: Optional[Sequence[Optional[str]]] = None) -> list[int]:
+        """Adds candidates to a running study: rows of numbers, and your own names for them. Returns their
+        numbers."""
+        call = _calls.upload(self.id, points, "POST", "/candidates", "candidates", keys)
         added: list[int] = await self._client._run(call)
         return added
 
-    async def retire(self, candidates: Sequence[int]) -> dict[str, int]:
+    async def retire(self, candidates: Candidates) -> dict[str, int]:
         """Stops handing out these candidates. Returns the number of "retired" ones and "cancelled" trials."""
-        call = _calls.send(_calls.study_path(self.id, "/candidates/retire"), {"candidates": candidates})
+        call = _calls.send(_calls.study_path(self.id, "/candidates/retire"), _calls.named(candidates))
         retired: dict[str, int] = await self._client._run(call)
         return retired
 
-    async def restore(self, candidates: Sequence[int]) -> dict[str, int]:
+    async def restore(self, candidates: Candidates) -> dict[str, int]:
         """Hands out these retired candidates again."""
-        call = _calls.send(_calls.study_path(self.id, "/candidates/restore"), {"candidates": candidates})
+        call = _calls.send(_calls.study_path(self.id, "/candidates/restore"), _calls.named(candidates))
         restored: dict[str, int] = await self._client._run(call)
         return restored
+
+    async def set_keys(self, keys: Sequence[Optional[str]]) -> int:
+        """Gives all candidates keys, your own names for them, instead of the ones that they had; None for a candidate
+        without one. Returns how many have one."""
+        keyed: int = await self._client._run(_calls.set_keys(self.id, keys))
+        return keyed
 
     async def upload_kernel(self, matrix: Any) -> int:
         """Uploads the kernel matrix of a precomputed domain. Returns the number of candidates."""
@@ -381,6 +400,13 @@ class AsyncStudy:
         found: dict[str, Any] = await self._client._run(_calls.read(self.id, "/diagnostics"))
         return found
 
+    async def outlook(self, *, metric: Optional[str] = None, epsilon: Optional[float] = None) -> dict[str, Any]:
+        """What is left to gain: the probability that some point is better than the recommended one by more than
+        epsilon, and how much more trials are expected to gain."""
+        query = {"metric": metric, "epsilon": epsilon}
+        found: dict[str, Any] = await self._client._run(_calls.read(self.id, "/outlook", **query))
+        return found
+
     async def why(self, trial: Union[Trial, int]) -> dict[str, Any]:
         """Why a trial was chosen: a sentence, and what the model knew at that moment."""
         number = trial.id if isinstance(trial, Trial) else trial
@@ -391,6 +417,48 @@ class AsyncStudy:
         """The study as it was when `at_trial` was reported, under another id. `changes`: of the definition, such as
         seed, aim or algorithm."""
         return AsyncStudy(self._client, (await self._client._run(_calls.fork(self.id, name, at_trial, changes)))["id"])
+
+    async def events(self, after: Optional[int] = None) -> AsyncIterator[Event]:
+        """The study's events as they happen, without end, also through restarts of the server. `after`: the id of an
+        event, to begin with the ones after it; 0: from the study's beginning."""
+        pauses = _calls.Pauses()
+        while True:
+            try:
+                async for event in self._stream(after):
+                    pauses = _calls.Pauses()
+                    after = after if event.id is None else event.id
+                    if event.type == "start":
+                        continue
+                    yield event
+                    if _events.is_last(event):
+                        return
+            except (OSError, asyncio.TimeoutError, http.client.HTTPException):
+                pass  # connect again, with the events since the last one
+            await asyncio.sleep(pauses.next())
+
+    async def _stream(self, after: Optional[int]) -> AsyncIterator[Event]:
+        """The events until the connection ends."""
+        client, parser = self._client, _events.Parser()
+        call = Call("GET", _calls.study_path(self.id, "/events"))
+        reader, writer = await client._open()
+        try:
+            # In HTTP/1.0 a stream is not cut into chunks.
+            await client._write(writer, call, {} if after is None else {"Last-Event-ID": str(after)}, "1.0")
+            line = await asyncio.wait_for(reader.readline(), _events.SILENCE)
+            status = int(line.split()[1]) if line.startswith(b"HTTP/") else 0
+            while line.strip():
+                line = await asyncio.wait_for(reader.readline(), _events.SILENCE)
+            if status != 200:
+                body = await asyncio.wait_for(reader.read(), _events.SILENCE)
+                if status and not _calls.is_transient(status):
+                    raise refusal(status, body)
+                return
+            while line := await asyncio.wait_for(reader.readline(), _events.SILENCE):
+                event = parser.take(line)
+                if event:
+                    yield event
+        finally:
+            writer.close()
 
     async def export(self, format: str = "ndjson") -> bytes:
         """The whole study ("ndjson", for `Client.import_study`), or a table of its trials ("csv")."""

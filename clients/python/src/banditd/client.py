@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Callable, Optional, Union
 
 from . import _calls
-from ._calls import Asked, Call, Event, Trial, Value
+from ._calls import Asked, Call, Candidates, Event, Trial, Value
 from ._errors import Unreachable
 
 DEFAULT_URL = "http://127.0.0.1:8080"
@@ -300,9 +300,9 @@ class Study:
         return amended
 
     def propose(
-        self, candidate: Optional[int] = None, *, parameters: Optional[Mapping[str, Any]] = None
+        self, candidate: Union[int, str, None] = None, *, parameters: Optional[Mapping[str, Any]] = None
     ) -> Trial:
-        """Queues a trial of your own: a candidate's number, or in a space its parameters. Returns the trial."""
+        """Queues a trial of your own: a candidate's number or key, or in a space its parameters. Returns the trial."""
         proposed: Trial = self._client._run(
             _calls.propose(self.id, self._feature_names(), candidate, parameters)
         )
@@ -351,7 +351,7 @@ class Study:
         return best
 
     def predict(self, *, candidates: Any = None, points: Any = None, parameters: Any = None) -> list[dict[str, float]]:
-        """The "mean", "std" and "ucb" at candidates by number, at points, or at parameters by name. Give one of them."""
+        """The "mean", "std" and "ucb" at candidates by number or key, at points, or at parameters by name. Give one of them."""
         predicted: list[dict[str, float]] = self._client._run(_calls.predict(self.id, candidates, points, parameters))
         return predicted
 
@@ -360,9 +360,10 @@ class Study:
         model: dict[str, Any] = self._client._run(_calls.get(self.id, "/model"))
         return model
 
-    def upload(self, points: Any) -> int:
-        """Uploads the candidates: rows of numbers, for example a two-dimensional NumPy array. Returns their number."""
-        count: int = self._client._run(_calls.upload(self.id, points))
+    def upload(self, points: Any, *, keys: Optional[Sequence[Optional[str]]] = None) -> int:
+        """Uploads the candidates: rows of numbers, for example a two-dimensional NumPy array. `keys`: your own
+        name for each, or None. Returns their number."""
+        count: int = self._client._run(_calls.upload(self.id, points, keys=keys))
         return count
 
     def change(self, **changes: Any) -> dict[str, Any]:
@@ -388,12 +389,17 @@ class Study:
     # ---- candidates ----
 
     def candidates(
-        self, *, sort: Optional[str] = None, retired: Optional[bool] = None, pulls: Optional[int] = None
+        self,
+        *,
+        sort: Optional[str] = None,
+        retired: Optional[bool] = None,
+        pulls: Optional[int] = None,
+        key: Optional[str] = None,
     ) -> Iterator[dict[str, Any]]:
         """The candidates and what the model knows of them: "candidate", "point", "pulls", "mean", "posterior" …
 
-        sort: "candidate", "mean", "ucb", "std" or "pulls", the best or most first. retired, pulls: only those."""
-        query = {"sort": sort, "retired": retired, "pulls": pulls}
+        sort: "candidate", "mean", "ucb", "std" or "pulls", the best or most first. retired, pulls: only those. key: the one that has it."""
+        query = {"sort": sort, "retired": retired, "pulls": pulls, "key": key}
         return self._client._pages(_calls.study_path(self.id, "/candidates"), query)
 
     def candidate(self, number: int) -> dict[str, Any]:
@@ -401,23 +407,30 @@ class Study:
         known: dict[str, Any] = self._client._run(_calls.get(self.id, f"/candidates/{number}"))
         return known
 
-    def add(self, points: Any) -> list[int]:
-        """Adds candidates to a running study: rows of numbers. Returns their numbers."""
-        call = _calls.upload(self.id, points, "POST", "/candidates", "candidates")
+    def add(self, points: Any, *, keys: Optional[Sequence[Optional[str]]] = None) -> list[int]:
+        """Adds candidates to a running study: rows of numbers, and your own names for them. Returns their
+        numbers."""
+        call = _calls.upload(self.id, points, "POST", "/candidates", "candidates", keys)
         added: list[int] = self._client._run(call)
         return added
 
-    def retire(self, candidates: Sequence[int]) -> dict[str, int]:
+    def retire(self, candidates: Candidates) -> dict[str, int]:
         """Stops handing out these candidates. Returns the number of "retired" ones and "cancelled" trials."""
-        call = _calls.send(_calls.study_path(self.id, "/candidates/retire"), {"candidates": candidates})
+        call = _calls.send(_calls.study_path(self.id, "/candidates/retire"), _calls.named(candidates))
         retired: dict[str, int] = self._client._run(call)
         return retired
 
-    def restore(self, candidates: Sequence[int]) -> dict[str, int]:
+    def restore(self, candidates: Candidates) -> dict[str, int]:
         """Hands out these retired candidates again."""
-        call = _calls.send(_calls.study_path(self.id, "/candidates/restore"), {"candidates": candidates})
+        call = _calls.send(_calls.study_path(self.id, "/candidates/restore"), _calls.named(candidates))
         restored: dict[str, int] = self._client._run(call)
         return restored
+
+    def set_keys(self, keys: Sequence[Optional[str]]) -> int:
+        """Gives all candidates keys, your own names for them, instead of the ones that they had; None for a candidate
+        without one. Returns how many have one."""
+        keyed: int = self._client._run(_calls.set_keys(self.id, keys))
+        return keyed
 
     def upload_kernel(self, matrix: Any) -> int:
         """Uploads the kernel matrix of a precomputed domain. Returns the number of candidates."""
@@ -470,6 +483,13 @@ class Study:
     def diagnostics(self) -> dict[str, Any]:
         """How well the model predicts results that it has not seen."""
         found: dict[str, Any] = self._client._run(_calls.read(self.id, "/diagnostics"))
+        return found
+
+    def outlook(self, *, metric: Optional[str] = None, epsilon: Optional[float] = None) -> dict[str, Any]:
+        """What is left to gain: the probability that some point is better than the recommended one by more than
+        epsilon, and how much more trials are expected to gain."""
+        query = {"metric": metric, "epsilon": epsilon}
+        found: dict[str, Any] = self._client._run(_calls.read(self.id, "/outlook", **query))
         return found
 
     def why(self, trial: Union[Trial, int]) -> dict[str, Any]:
