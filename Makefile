@@ -29,9 +29,10 @@ LDLIBS      = $(PKG_LIBS) -lpthread -lm
 ifeq ($(VARIANT),release)
   VARIANT_FLAGS := -O2 -ffp-contract=off -D_FORTIFY_SOURCE=3
 else ifeq ($(VARIANT),asan)
-  VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+  VARIANT_FLAGS := -O1 -g1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=address,undefined \
+                   -fno-sanitize-recover=all
 else ifeq ($(VARIANT),tsan)
-  VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=thread
+  VARIANT_FLAGS := -O1 -g1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=thread
 else ifeq ($(VARIANT),clang)
   CC := clang
   VARIANT_FLAGS := -O2 -ffp-contract=off -D_FORTIFY_SOURCE=2 -Wno-string-conversion

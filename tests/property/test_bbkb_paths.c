@@ -298,7 +298,7 @@ static void screened_batches_pick_alike(void **state)
     size_t batches = 0, screened = 0;
     comparison own = {0}, shared = {0};
     (void)state;
-    for (size_t i = 0; i < problems(60); i++) {
+    for (size_t i = 0; i < problems(repeats(60, 12)); i++) {
         compare_screened(i, true, &own, &batches, &screened);
         compare_screened(i, false, &shared, &batches, &screened);
     }

@@ -170,7 +170,7 @@ static void restores_to_the_bit(void **state)
 {
     (void)state;
     for (size_t a = 0; a < SPACE_STUDY_ALGORITHMS; a++) {
-        for (uint64_t seed = 1; seed <= (in_full() ? 12U : 3U); seed++)
+        for (uint64_t seed = 1; seed <= (in_full() ? 12U : repeats(3, 1)); seed++)
             restored_study(space_study_algorithms[a], seed, false);
         if (space_study_algorithms[a] != BANDIT_UNIFORM &&
             space_study_algorithms[a] != BANDIT_REGULARIZED_EVOLUTION)
@@ -392,7 +392,7 @@ static void many_parameters(void **state)
             parameters[i].n_parent_values = 1;
         }
     }
-    for (size_t k = 0; k < 2 * SPACE_STUDY_ALGORITHMS; k += in_full() ? 1 : 5) {
+    for (size_t k = 0; k < 2 * SPACE_STUDY_ALGORITHMS; k += in_full() ? 1 : repeats(5, 9)) {
         bandit_options o = space_study_options(space_study_algorithms[k / 2], 3, 0.1);
         bandit_error err = {0};
         if (o.algorithm == BANDIT_PI_GP_UCB)

@@ -86,7 +86,7 @@ static void better_than_chance(void **state)
     static const bandit_algorithm serious[] = {BANDIT_BBKB, BANDIT_GP_EI, BANDIT_BKB, BANDIT_GP_TS,
                                                BANDIT_PI_GP_UCB};
     (void)state;
-    for (int is_branin = 0; is_branin < 2; is_branin++) {
+    for (size_t is_branin = 0; is_branin < 2; is_branin += repeats(1, 2)) {
         double chance = median_regret(BANDIT_UNIFORM, is_branin, 50, 1);
         for (size_t a = 0; a < (in_full() ? sizeof serious / sizeof *serious : repeats(2, 1)); a++) {
             double one_by_one = median_regret(serious[a], is_branin, 50, 1);
@@ -155,7 +155,7 @@ static void keeps_out_of_what_fails(void **state)
     static const bandit_algorithm some[] = {BANDIT_BBKB, BANDIT_GP_UCB, BANDIT_GP_EI, BANDIT_GP_PI,
                                             BANDIT_GP_TS};
     (void)state;
-    for (size_t a = 0; a < sizeof some / sizeof *some; a += repeats(1, 4)) {
+    for (size_t a = 0; a < sizeof some / sizeof *some; a += repeats(1, 5)) {
         bandit_arms *arms = space_study_cube(2);
         bandit_options o = space_study_options(some[a], 11, 1e-3);
         o.confidence = BANDIT_CONFIDENCE_CALIBRATED;

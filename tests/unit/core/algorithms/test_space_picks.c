@@ -381,7 +381,7 @@ static void best_of_all_points(void **state)
         double rewarded;
     } cases[] = {{30, 1.0}, {30, 0.6}, {40, 0.1}, {60, 0.3}};
     (void)state;
-    for (uint64_t seed = 0; seed < repeats(12, 3) * ALGORITHMS; seed++) {
+    for (uint64_t seed = 0; seed < repeats(12, 2) * ALGORITHMS; seed++) {
         study s;
         open_study(&s, algorithms[seed % ALGORITHMS], seed, BANDIT_PARAMETER_INTEGER, cases[seed % 4].n,
                    cases[seed % 4].rewarded);
@@ -397,7 +397,7 @@ static void best_of_all_points(void **state)
 static void only_new_points(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 2 * ALGORITHMS; seed++) {
+    for (uint64_t seed = 0; seed < repeats(2, 1) * ALGORITHMS; seed++) {
         study s;
         open_study(&s, algorithms[seed % ALGORITHMS], 700 + seed, BANDIT_PARAMETER_INTEGER, 40,
                    seed % 2 ? 0.8 : 1.0);

@@ -48,9 +48,9 @@ static void assert_agree(double held, size_t said, double share, const char *wha
         fail_msg("%s, set %d: %.0f bytes held, %zu said", what, (int)set, held, said);
 }
 
-/* A study of BATCHES batches, its picks told in the batch after the next, looked at after each. Returns the
+/* A study of some batches, its picks told in the batch after the next, looked at after each. Returns the
  * bytes at its end; 0 when a limit was in the way. */
-static double study(bandit_algorithm algorithm, small_set set, bool learned, size_t limit)
+static double study(bandit_algorithm algorithm, small_set set, bool learned, size_t limit, size_t batches)
 {
     bandit_arms *arms;
     bandit_options o = small_options(algorithm, set);
@@ -75,7 +75,7 @@ static double study(bandit_algorithm algorithm, small_set set, bool learned, siz
     assert_agree((double)(live_bytes - before), bandit_arms_memory(arms), 0.0, "arms", set);
     before = live_bytes;
     bandit_status status = bandit_engine_new(&engine, arms, &o, limit, NULL);
-    for (size_t batch = 0; batch < BATCHES && status == BANDIT_OK; batch++) {
+    for (size_t batch = 0; batch < batches && status == BANDIT_OK; batch++) {
         bandit_result results[PICKS];
         bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
         bandit_selection selection;
@@ -188,18 +188,19 @@ static void samplers_say_what_they_hold(void **state)
 static void engines_say_what_they_hold(void **state)
 {
     static const small_set sets[] = {FEATURES, MATRIX, BOX, SPACE};
+    const size_t batches = repeats(BATCHES, 6);
     size_t large = 0;
     (void)state;
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
         for (size_t a = 0; a < SMALL_ALGORITHMS; a++) {
             if (small_algorithms[a] != BANDIT_S_GP_TS || sets[s] != MATRIX) /* it samples features */
-                large += study(small_algorithms[a], sets[s], false, 0) > 10.0 * UNCOUNTED ? 1U : 0U;
+                large += study(small_algorithms[a], sets[s], false, 0, batches) > 10.0 * UNCOUNTED ? 1U : 0U;
         }
-        study(BANDIT_BBKB, sets[s], true, 0);
-        study(BANDIT_GP_TS, sets[s], true, 0);
+        study(BANDIT_BBKB, sets[s], true, 0, batches);
+        study(BANDIT_GP_TS, sets[s], true, 0, batches);
     }
-    study(BANDIT_PI_GP_UCB, FEATURES, false, 0);
-    study(BANDIT_PI_GP_UCB, BOX, false, 0);
+    study(BANDIT_PI_GP_UCB, FEATURES, false, 0, batches);
+    study(BANDIT_PI_GP_UCB, BOX, false, 0, batches);
     assert_true(large >= 20);
 }
 
@@ -298,17 +299,18 @@ static void large_engines_say_what_they_hold(void **state)
 static void limits_are_of_the_size_of_what_is_held(void **state)
 {
     static const small_set sets[] = {FEATURES, BOX};
+    const size_t batches = repeats(BATCHES, 6);
     (void)state;
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
         for (size_t a = 0; a <= SMALL_ALGORITHMS; a++) {
             bandit_algorithm algorithm = a < SMALL_ALGORITHMS ? small_algorithms[a] : BANDIT_PI_GP_UCB;
-            double held = study(algorithm, sets[s], false, 0);
+            double held = study(algorithm, sets[s], false, 0, batches);
             if (held < 5.0 * UNCOUNTED) /* without a model, or a small one: nothing is foreseen */
                 continue;
-            assert_true(study(algorithm, sets[s], false, (size_t)(held / 6.0)) == 0.0);
-            assert_true(study(algorithm, sets[s], false, (size_t)(5.0 * held)) == held);
-            for (size_t k = 0; k < 17; k += repeats(1, 6)) /* refused, or kept to */
-                study(algorithm, sets[s], false, (size_t)(0.05 * pow(1.25, (double)k) * held));
+            assert_true(study(algorithm, sets[s], false, (size_t)(held / 6.0), batches) == 0.0);
+            assert_true(study(algorithm, sets[s], false, (size_t)(5.0 * held), batches) == held);
+            for (size_t k = 0; k < 17; k += repeats(1, 9)) /* refused, or kept to */
+                study(algorithm, sets[s], false, (size_t)(0.05 * pow(1.25, (double)k) * held), batches);
         }
     }
 }
@@ -435,9 +437,9 @@ static void a_limit_is_used_up(void **state)
     static const bandit_algorithm algorithms[] = {BANDIT_BBKB, BANDIT_PI_GP_UCB};
     (void)state;
     for (size_t a = 0; a < 2; a++) {
-        double held = study(algorithms[a], FEATURES, false, 0);
-        assert_true(study(algorithms[a], FEATURES, false, (size_t)held) == held);
-        assert_true(study(algorithms[a], FEATURES, false, (size_t)held - 1) == 0.0);
+        double held = study(algorithms[a], FEATURES, false, 0, BATCHES);
+        assert_true(study(algorithms[a], FEATURES, false, (size_t)held, BATCHES) == held);
+        assert_true(study(algorithms[a], FEATURES, false, (size_t)held - 1, BATCHES) == 0.0);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "server/base/computing_internal.h"
 #include "tests/support/dense_gp.h"
 #include "tests/support/must.h"
+#include "tests/support/repeats.h"
 #include "tests/support/space_study.h"
 
 #include <math.h>
@@ -35,15 +36,16 @@ static bandit_arms *new_arms(bool space)
 {
     uint64_t random = 5;
     double rows[LIST * DIMENSION];
+    const size_t n = repeats(LIST, 150);
     bandit_error err = {0};
     bandit_arms *arms;
     if (space)
         return space_study_cube(DIMENSION);
-    for (size_t i = 0; i < LIST * DIMENSION; i++)
+    for (size_t i = 0; i < n * DIMENSION; i++)
         rows[i] = 0.5 + 0.2 * dense_normal(&random);
-    must(bandit_arms_new(&arms, LIST, DIMENSION, &err), &err);
-    must(bandit_arms_set_rows(arms, 0, LIST, rows, &err), &err);
-    must(bandit_arms_finish(arms, BANDIT_SCALING_NONE, LIST, &err), &err);
+    must(bandit_arms_new(&arms, n, DIMENSION, &err), &err);
+    must(bandit_arms_set_rows(arms, 0, n, rows, &err), &err);
+    must(bandit_arms_finish(arms, BANDIT_SCALING_NONE, n, &err), &err);
     return arms;
 }
 
@@ -138,7 +140,7 @@ static void slices_change_no_pick(void **state)
         run_whole(&alone[i]);
         assert_int_equal(alone[i].status, BANDIT_OK);
     }
-    for (size_t permits = 1; permits <= 3; permits++) {
+    for (size_t permits = 1; permits <= 3; permits += repeats(1, 2)) {
         struct computing *c = computing_new(permits, NULL);
         bandit_executor executor = computing_executor(c);
         computing_account *accounts[STUDIES];
@@ -185,7 +187,7 @@ static void every_checkpoint_can_be_the_last(void **state)
         size_t all = p.used;
         assert_int_equal(s[0].status, BANDIT_OK);
         assert_true(all > BATCHES);
-        for (size_t last = 0; last < all; last += 1 + all / 37) {
+        for (size_t last = 0; last < all; last += 1 + all / repeats(37, 4)) {
             p = (patience){.left = last};
             s[1] = s[0];
             run_whole(&s[1]);
