@@ -73,9 +73,12 @@ void handle_ask(http_request *request);
 void handle_tell(http_request *request);
 void handle_heartbeat(http_request *request);
 void handle_measurement(http_request *request);
-void handle_measurement_list(http_request *request);
 void handle_trial_amend(http_request *request);
 void handle_trial_propose(http_request *request);
+
+/* ---- measurements.c ------------------------------------------------------------------------------------ */
+
+void handle_measurement_list(http_request *request);
 
 /* ---- trial_lists.c ------------------------------------------------------------------------------------- */
 

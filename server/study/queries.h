@@ -32,7 +32,6 @@ void question_fill(question *q, const study *s, study_request *request, remember
 /* Answers with the writer's text, and keeps a copy to remember it. */
 void question_reply(question *q, wire_writer *w);
 
-void question_answer_best(study *s, question *q);
 void question_answer_model(study *s, question *q);
 
 /* The engine's prediction in the metric's units and with its sign. */
@@ -43,5 +42,9 @@ bool question_has_noise(const bandit_description *d);
 
 /* Whether JSON can show it. Options at the ends of their ranges can lead to infinities and NaN. */
 bool question_shows(const wire_prediction *p);
+
+/* ---- best.c -------------------------------------------------------------------------------------------- */
+
+void question_answer_best(study *s, question *q);
 
 #endif
