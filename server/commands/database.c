@@ -45,11 +45,11 @@ static void set_owner(server_config *config)
     config->owner = owner;
 }
 
-store_status database_open(store **out, server_config *config, double patience, store_error *err)
+store_status database_open(store **out, server_config *config, store_error *err)
 {
     if (!*config->database)
         return store_open_sqlite(out, config->db, err);
-    store_status status = store_open_postgres(out, config->database, patience, err);
+    store_status status = store_open_postgres(out, config->database, (double)config->database_patience, err);
     if (!status) {
         snprintf(name, sizeof name, "%s", store_name_postgres(*out));
         set_owner(config);

@@ -5,9 +5,9 @@
 #include "server/base/config.h"
 #include "server/store/store.h"
 
-/* Opens it for this process alone, to read and write. patience: seconds, for PostgreSQL. Afterwards config->owner and
- * database_name are those of the database. */
-store_status database_open(store **out, server_config *config, double patience, store_error *err);
+/* Opens it for this process alone, to read and write. Afterwards config->owner and database_name are those of the
+ * database. */
+store_status database_open(store **out, server_config *config, store_error *err);
 
 /* As it is at one moment, beside a server. */
 store_status database_snapshot(store **out, const server_config *config, store_error *err);

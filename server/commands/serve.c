@@ -149,8 +149,7 @@ static bool start(running *r, server_config *options, const char *address, char 
 {
     *r = (running){.app = {.config = options, .study_deleted = forget_tokens}};
     store_error error = {0};
-    double patience = address ? (double)options->database_patience : 0;
-    if (database_open(&r->app.store, options, patience, &error) != STORE_OK) {
+    if (database_open(&r->app.store, options, &error) != STORE_OK) {
         log_event(LOG_ERROR, "database_failed", "db", database_name(options), "reason", error.message, NULL);
         return false;
     }

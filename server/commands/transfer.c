@@ -214,7 +214,7 @@ int admin_import(int argc, char **argv, const admin_command *command)
         fprintf(stderr, "banditd import: %s: %s\n", a.operands[0], strerror(errno));
         return ADMIN_FAILED;
     }
-    store_status status = database_open(&s, &a.config, 0, &error);
+    store_status status = database_open(&s, &a.config, &error);
     if (!status)
         status = rebuild_new(&r, s, a.id, true);
     if (!status)

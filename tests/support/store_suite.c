@@ -13,17 +13,20 @@
 
 static const char *const names_of_backends[SUITE_BACKENDS] = {"SQLite", "memory", "PostgreSQL"};
 
+/* The connection stays open until the program ends, and its lock keeps other programs' tests off the database. */
 store_status suite_empty_postgres(store_error *err)
 {
+    static pg_connection kept;
     const char *uri = getenv("BANDITD_TEST_DATABASE");
-    pg_connection c = {0};
-    store_status status = pq_load(err);
-    if (!status)
-        status = pg_connect(&c, uri, err);
+    store_status status = kept.conn ? STORE_OK : pq_load(err);
+    if (!status && !kept.conn) {
+        status = pg_connect(&kept, uri, err);
+        if (!status)
+            status = pg_execute_text(&kept, "SELECT pg_advisory_lock(1)", err);
+    }
     if (!status)
         status = pg_execute_text(
-            &c, "SET client_min_messages = warning; DROP SCHEMA IF EXISTS banditd CASCADE", err);
-    pg_disconnect(&c);
+            &kept, "SET client_min_messages = warning; DROP SCHEMA IF EXISTS banditd CASCADE", err);
     return status;
 }
 
