@@ -36,9 +36,10 @@ static exit_status send_object(const arguments *a, const char *method, const cha
 exit_status command_candidates_mark(const arguments *a)
 {
     bool retire = strcmp(a->command->name, "candidates retire") == 0;
+    bool by_key = option_given(a, OPTION_KEY);
     json_t *numbers = json_array(), *object = json_object();
     for (size_t i = 1; i < a->n_operands; i++) {
-        json_t *number = read_any(a->operands[i]);
+        json_t *number = by_key ? json_string(a->operands[i]) : read_any(a->operands[i]);
         if (!number) {
             fprintf(stderr, "banditctl: '%s' is not the number of a candidate\n", a->operands[i]);
             json_decref(numbers);
@@ -47,7 +48,7 @@ exit_status command_candidates_mark(const arguments *a)
         }
         json_array_append_new(numbers, number);
     }
-    json_object_set_new(object, "candidates", numbers);
+    json_object_set_new(object, by_key ? "keys" : "candidates", numbers);
     json_t *marked;
     exit_status status =
         send_object(a, "POST", retire ? "/candidates/retire" : "/candidates/restore", object, &marked);
@@ -73,18 +74,34 @@ static void print_candidate(const json_t *candidate)
         printf("%-22s ", text);
         free(text);
     }
-    puts(json_is_true(json_object_get(candidate, "retired")) ? "retired" : "");
+    const char *key = json_text(candidate, "key", "");
+    bool retired = json_is_true(json_object_get(candidate, "retired"));
+    char *text = printable(key);
+    printf("%s%s%s\n", retired ? "retired" : "", retired && *key ? " " : "", text);
+    free(text);
+}
+
+/* The filters as a query. */
+static char *filters(const arguments *a)
+{
+    char *retired = url_escape(option_given(a, OPTION_RETIRED) ? option_text(a, OPTION_RETIRED) : "");
+    char *pulls = option_given(a, OPTION_PULLS) ? format_text("&pulls=%s", option_text(a, OPTION_PULLS))
+                                                : duplicate("");
+    char *query = format_text("%s%s%s", *retired ? "&retired=" : "", retired, pulls);
+    free(retired);
+    free(pulls);
+    return query;
 }
 
 exit_status command_candidates_list(const arguments *a)
 {
-    char *sort = url_escape(option_text(a, OPTION_SORT)), *token = NULL;
+    char *sort = url_escape(option_text(a, OPTION_SORT)), *filter = filters(a), *token = NULL;
     exit_status status;
     if (!option_given(a, OPTION_JSON))
         print_header("candidate    pulls        mean         expected               std                    ");
     do {
-        char *rest = format_text("/candidates?limit=1000&sort=%s%s%s", sort, token ? "&page_token=" : "",
-                                 token ? token : "");
+        char *rest = format_text("/candidates?limit=1000&sort=%s%s%s%s", sort, filter,
+                                 token ? "&page_token=" : "", token ? token : "");
         char *path = study_path(a->operands[0], rest);
         http_request request = {.method = "GET", .path = path, .cancel = -1};
         json_t *page;
@@ -101,6 +118,7 @@ exit_status command_candidates_list(const arguments *a)
         json_decref(page);
     } while (status == STATUS_OK && token);
     free(token);
+    free(filter);
     free(sort);
     return status;
 }
@@ -109,14 +127,15 @@ exit_status command_candidates_list(const arguments *a)
 
 exit_status command_propose(const arguments *a)
 {
-    json_t *point = read_any(a->operands[1]), *object = json_object();
+    bool by_key = option_given(a, OPTION_KEY);
+    json_t *point = by_key ? json_string(a->operands[1]) : read_any(a->operands[1]), *object = json_object();
     if (!point) {
         fprintf(stderr, "banditctl: '%s' is neither the number of a candidate nor a point as JSON\n",
                 a->operands[1]);
         json_decref(object);
         return STATUS_USAGE;
     }
-    json_object_set_new(object, json_is_object(point) ? "parameters" : "candidate", point);
+    json_object_set_new(object, by_key ? "key" : json_is_object(point) ? "parameters" : "candidate", point);
     json_t *trial;
     exit_status status = send_object(a, "POST", "/trials", object, &trial);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
@@ -131,7 +150,9 @@ exit_status command_amend(const arguments *a)
     json_t *value = a->n_operands > 2 ? read_any(a->operands[2]) : NULL;
     bool good = json_is_integer(number) && (a->n_operands < 3 || json_is_number(value)) &&
                 (value || option_given(a, OPTION_OUTCOME));
-    char *rest = format_text("/trials/%lld/amend", json_is_integer(number) ? json_integer_value(number) : 0);
+    bool imported = strcmp(a->command->name, "observations amend") == 0;
+    char *rest = format_text("/%s/%lld/amend", imported ? "observations" : "trials",
+                             json_is_integer(number) ? json_integer_value(number) : 0);
     json_decref(number);
     if (value)
         json_object_set_new(object, "value", value);
@@ -146,7 +167,8 @@ exit_status command_amend(const arguments *a)
         json_decref(trial);
     } else {
         json_decref(object);
-        fputs("banditctl: amend requires the number of a trial, and a VALUE or --state\n", stderr);
+        fprintf(stderr, "banditctl: amend requires the number of %s, and a VALUE or --state\n",
+                imported ? "an imported result" : "a trial");
     }
     free(rest);
     return status;

@@ -311,11 +311,15 @@ exit_status command_predict(const arguments *a)
 {
     wire_writer w = WIRE_WRITER_INIT;
     wire_object_begin(&w);
-    bool named = *a->operands[1] == '{';
-    wire_key(&w, named ? "parameters" : "candidates");
+    bool by_key = option_given(a, OPTION_KEY), named = !by_key && *a->operands[1] == '{';
+    wire_key(&w, by_key ? "keys" : named ? "parameters" : "candidates");
     wire_array_begin(&w);
     for (size_t i = 1; i < a->n_operands; i++) {
         int64_t candidate = 0;
+        if (by_key) {
+            wire_string(&w, a->operands[i]);
+            continue;
+        }
         if (named ? !write_object(&w, a->operands[i]) : !read_whole(a->operands[i], &candidate)) {
             wire_writer_clear(&w);
             return wrong(named ? "a JSON object" : "the number of a candidate", a->operands[i]);

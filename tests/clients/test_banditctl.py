@@ -455,6 +455,34 @@ def test_candidates_and_results_are_changed(site):
         assert site.run(*wrong).returncode == 2, wrong
 
 
+def test_candidates_by_key(site):
+    client = site.server.client()
+    domain = {"type": "candidates", "points": [[0], [1], [2]], "keys": ["CCO", None, "7"]}
+    client.create({"id": "k", "metric": {"name": "y", "goal": "maximize"}, "domain": domain})
+    assert site.output("propose", "k", "--key", "7") == "1\n"
+    assert client.read("k", "trials/1")["candidate"] == 2
+    assert site.output("candidates", "retire", "k", "--key", "CCO") == "1 candidates retired\n"
+    (line,) = site.output("candidates", "list", "k", "--retired", "true").splitlines()
+    assert line.split()[0] == "0" and line.endswith("retired CCO"), line
+    assert len(site.output("candidates", "list", "k", "--retired", "false", "--pulls", 0).splitlines()) == 2
+    assert site.run("candidates", "list", "k", "--retired", "maybe").returncode == 1
+    assert site.output("candidates", "restore", "k", "--key", "CCO") == "1 candidates restored\n"
+    by_key = [line.split()[1:] for line in site.output("predict", "k", "--key", "CCO", "7").splitlines()]
+    assert by_key == [line.split()[1:] for line in site.output("predict", "k", 0, 2).splitlines()]
+    assert site.run("predict", "k", "--key", "nothing").returncode == 1
+
+
+def test_imported_results_are_amended(site):
+    site.study()
+    (site.folder / "earlier.csv").write_text("candidate,value\n1,9.9\n3,0.1\n")
+    site.output("import", "s", "earlier.csv")
+    site.output("observations", "amend", "s", 1, 0.99, "--reason", "a slip")
+    assert site.server.client().read("s", "observations/1")["value"] == 0.99
+    site.output("observations", "amend", "s", 2, "--state", "failed")
+    assert site.server.client().read("s", "observations/2")["state"] == "failed"
+    assert site.run("observations", "amend", "s", 2).returncode == 2
+
+
 def test_a_study_is_set_renamed_and_copied(site):
     site.study()
     site.output("study", "set", "s", "horizon=77", "display_name=two words")
