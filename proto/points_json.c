@@ -176,8 +176,8 @@ static wire_status end_row(wire_points_reader *r, wire_errors *errors)
 }
 
 /* Expects one of two bytes, and sets the state that follows it. */
-static wire_status feed_separator(wire_points_reader *r, char c, char first, int after_first, char second,
-                                  int after_second, wire_errors *errors)
+static wire_status feed_separator(wire_points_reader *r, char c, char first, unsigned after_first,
+                                  char second, unsigned after_second, wire_errors *errors)
 {
     char expected[] = "a comma or ]";
     expected[sizeof expected - 2] = second;
