@@ -1,6 +1,7 @@
-/* The first byte chooses the format and the domain. However the text is cut, what comes is the same; and
+/* The first byte chooses the format, the domain, and whether points that break its constraint are taken. However the text is cut, what comes is the same; and
  * every point of a space that comes is one of it. */
 #include "bandit/algorithm.h"
+#include "proto/constraints.h"
 #include "proto/keys.h"
 #include "proto/read_observations.h"
 #include "tests/fuzz/fuzz.h"
@@ -9,6 +10,7 @@
 
 typedef struct tally {
     const wire_study *study;
+    bool takes_broken;
     size_t count;
     double sum;
 } tally;
@@ -19,6 +21,8 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     (void)errors;
     HOLDS(index == t->count && *place);
     HOLDS(o->has_value || o->n_values > 0);
+    HOLDS(!o->broken || t->takes_broken);
+    HOLDS(t->study->n_parameters == 0 || o->broken == wire_broken_constraint(t->study, o->parameters));
     HOLDS(o->repeats >= 1 && (o->candidate >= 0) == (t->study->n_parameters == 0 && !o->features && !o->key));
     HOLDS(!o->key || !wire_key_problem(o->key, strlen(o->key)));
     HOLDS(!o->features ||
@@ -40,6 +44,8 @@ static wire_status read_chunks(tally *t, wire_errors *errors, wire_observations_
     wire_observations_reader *r;
     HOLDS(wire_observations_reader_new(&r, format, t->study, take, t) == WIRE_OK);
     wire_status status = WIRE_OK;
+    if (t->takes_broken)
+        wire_observations_reader_take_broken(r);
     for (size_t at = 0; at < size && status == WIRE_OK; at += chunk)
         status = wire_observations_reader_feed(r, (const char *)data + at,
                                                size - at < chunk ? size - at : chunk, errors);
@@ -60,7 +66,8 @@ static wire_study *define(bool space)
         "{\"name\":\"opt\",\"type\":\"categorical\",\"values\":[\"adam\",\"sgd\"]},"
         "{\"name\":\"m\",\"type\":\"integer\",\"min\":1,\"max\":9,"
         "\"active_when\":{\"parameter\":\"opt\",\"in\":[\"sgd\"]}},"
-        "{\"name\":\"lr\",\"type\":\"double\",\"min\":0,\"max\":1,\"default\":0.5}]}}";
+        "{\"name\":\"lr\",\"type\":\"double\",\"min\":0,\"max\":1,\"default\":0.5}],"
+        "\"constraints\":[\"m * lr <= 6\"]}}";
     const char *text = space ? parameters : candidates;
     wire_errors errors = {0};
     wire_study *study;
@@ -74,7 +81,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     wire_study *study = define(data[0] & 1);
     wire_observations_format format = data[0] & 2 ? WIRE_OBSERVATIONS_JSON : WIRE_OBSERVATIONS_CSV;
-    tally whole = {.study = study}, cut = {.study = study};
+    bool takes_broken = data[0] & 4;
+    tally whole = {.study = study, .takes_broken = takes_broken};
+    tally cut = {.study = study, .takes_broken = takes_broken};
     wire_errors errors = {0}, other = {0};
     wire_status status = read_chunks(&whole, &errors, format, data + 1, size - 1, size);
     HOLDS(read_chunks(&cut, &other, format, data + 1, size - 1, 3) == status);
