@@ -66,7 +66,7 @@ static const command commands[] = {
      "correct a reported result: to another VALUE, or with --state to failed or infeasible", NULL},
     {"observations amend", "STUDY NUMBER [VALUE]", 2, 3, BIT(OUTCOME) | BIT(REASON), command_amend,
      "correct an imported result: to another VALUE, or with --state failed take it back", NULL},
-    {"import", "STUDY FILE", 2, 2, 0, command_import,
+    {"import", "STUDY FILE", 2, 2, BIT(BROKEN), command_import,
      "import results that were measured before, from a .csv or .json file", NULL},
     {"best", "STUDY", 1, 1, 0, command_best,
      "show the best reported value and the point that the model recommends", NULL},

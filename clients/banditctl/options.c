@@ -53,6 +53,8 @@ const option option_table[N_OPTIONS] = {
                           "the standard error of VALUE; with --values by metric: '{\"accuracy\": 0.01}'"},
     [OPTION_METADATA] = {"metadata", 0, "JSON", NULL, OPTION_TEXT, 0, 0,
                          "a JSON object to store with the result"},
+    [OPTION_BROKEN] = {"broken", 0, "STATE", NULL, OPTION_TEXT, 0, 0,
+                       "infeasible: keep results at points that break a constraint, in this state"},
     [OPTION_FORMAT] = {"format", 0, "FORMAT", "ndjson", OPTION_TEXT, 0, 0,
                        "ndjson (the whole study) or csv (a table of its trials)"},
     [OPTION_INTERVAL] = {"interval", 0, "SECONDS", "1", OPTION_SECONDS, 0.1, 3600,

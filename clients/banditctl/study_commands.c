@@ -343,7 +343,11 @@ exit_status command_candidates_add(const arguments *a)
 exit_status command_import(const arguments *a)
 {
     json_t *imported;
-    exit_status status = send_file(a, "POST", "/observations", &imported);
+    char *broken = option_given(a, OPTION_BROKEN) ? url_escape(option_text(a, OPTION_BROKEN)) : NULL;
+    char *rest = broken ? format_text("/observations?broken=%s", broken) : format_text("/observations");
+    exit_status status = send_file(a, "POST", rest, &imported);
+    free(broken);
+    free(rest);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
         printf("%lld results imported, from number %lld\n", json_count(imported, "accepted"),
                json_count(imported, "first"));

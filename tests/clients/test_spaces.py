@@ -59,6 +59,18 @@ def test_ask_and_predict(site):
     assert site.run("predict", "s", '{"level": 1').returncode == 2
 
 
+def test_import_of_points_that_break_a_constraint(site):
+    given = definition()
+    given["domain"]["constraints"] = ["level <= 5"]
+    site.server.client().create(given)
+    (site.folder / "rows.csv").write_text("level,tool,größe,fast,value\n3,plain,1,true,1\n9,plain,1,true,2\n")
+    assert site.run("import", "s", "rows.csv").returncode != 0
+    assert site.run("import", "s", "rows.csv", "--broken", "kept").returncode != 0
+    assert "2 results imported" in site.output("import", "s", "rows.csv", "--broken", "infeasible")
+    rows = site.server.client().read("s", "observations")["items"]
+    assert [row["state"] for row in rows] == ["completed", "infeasible"], rows
+
+
 def test_python(site):
     study = banditd.Client(site.url).create_study(definition())
     for level in (3, 5, 7):
