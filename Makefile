@@ -246,6 +246,9 @@ bench-gain: deps-test ## compare the time of an ask for the best candidate with 
 	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_gain
 	@build/release/bench_gain
 
+bench-constrained: all ## measure what is found under constraints; resumes if interrupted; needs NumPy
+	@python3 tests/bench/constrained/run.py $(BANDITD) $(ARGS)
+
 bench-words: all ## measure what properties of words gain, with the table that docs/tutorials/reaction.md names
 	@python3 tests/bench/words.py $(BANDITD)
 
