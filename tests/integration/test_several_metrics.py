@@ -324,3 +324,29 @@ def test_every_metric_has_insight(server):
         assert all(low <= p["value"] <= high for p in seen["predictions"]), seen
     assert client.get(f"/v1/studies/{study}/importance?metric=note").status == 422
     assert client.get(f"/v1/studies/{study}/outlook?metric=cost").status == 422
+
+
+def test_threads_change_no_pick():
+    """With two objectives, a bound and standard errors, in a list and in a space, ten at a time."""
+    points = [[i / 19, j / 19] for i in range(20) for j in range(20)]
+    space = {"type": "space", "parameters": [{"name": n, "type": "double", "min": 0, "max": 1} for n in "xy"]}
+    chosen = {}
+    for threads in (1, 2, 4):
+        with Server("--threads", str(threads)) as server:
+            client = server.client()
+            for name, domain in (("list", {"type": "candidates", "points": points}), ("space", space)):
+                client.create({"id": name, "domain": domain, "algorithm": {"name": "log_ei"}, "seed": 8,
+                               "metrics": [{"name": "gain", "goal": "maximize"}, {"name": "cost", "goal": "minimize"},
+                                           {"name": "heat", "role": "constraint", "at_most": 1.2}]})
+                picks = chosen.setdefault(name, {}).setdefault(threads, [])
+                for _ in range(3):
+                    trials = client.ask(name, 10)["trials"]
+                    picks += [trial.get("point") or trial["parameters"] for trial in trials]
+                    results = []
+                    for trial in trials:
+                        x, y = trial.get("point") or trial["parameters"].values()
+                        results.append({"trial": trial["id"], "std_errors": {"gain": 0.01 + 0.1 * x},
+                                        "values": {"gain": x + 0.3 * y, "cost": x * y, "heat": x + y}})
+                    client.tell(name, results)
+    for name, picks in chosen.items():
+        assert len(picks[1]) == 30 and picks[1] == picks[2] == picks[4], (name, picks)
