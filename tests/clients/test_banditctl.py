@@ -133,6 +133,16 @@ def test_uploads(site):
     assert site.run("candidates", "upload", "s", site.folder / "points.csv" / "..").returncode == 2
 
 
+def test_standard_errors(site):
+    learns = {"name": "bbkb", "noise_std": "auto"}
+    site.study(algorithm=learns)
+    for value, error, shown in (("0.5", "0.25", 0.25), ("0.75", '{"value": 0.125}', 0.125)):
+        trial = site.output("ask", "s").split()[0]
+        assert site.output("tell", "s", trial, value, "--std-error", error) == "accepted\n"
+        assert site.trials()[int(trial) - 1]["std_error"] == shown, site.trials()
+    assert site.run("tell", "s", "9", "1", "--std-error", "small").returncode == 2
+
+
 def test_asking_and_telling(site):
     site.study(horizon=4)
     first = site.output("ask", "s", "--worker", "w").split()

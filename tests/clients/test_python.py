@@ -105,6 +105,22 @@ def test_what_results_carry(site):
     assert study.info()["observations"] == 1
 
 
+def test_standard_errors(site):
+    study = banditd.Client(site.url).create_study(
+        {
+            "metrics": [{"name": "gain", "goal": "maximize"}, {"name": "cost", "goal": "minimize"}],
+            "domain": {"type": "candidates", "points": [[0, 1], [1, 0], [1, 1]]},
+            "algorithm": {"name": "log_ei"},
+        }
+    )
+    (trial,) = study.ask()
+    study.tell(trial, {"gain": 0.5, "cost": 3}, std_error={"gain": 0.25, "cost": 0.5})
+    (shown,) = study.trials(state="completed")
+    assert shown.std_error == 0.25 and shown.std_errors == {"gain": 0.25, "cost": 0.5}, shown.raw
+    amended = study.amend(trial, {"gain": 0.5, "cost": 2}, std_error={"gain": 0.125})
+    assert amended.std_error == 0.125 and amended.std_errors == {}, amended.raw
+
+
 def test_many_pages_of_trials(site):
     study = make(site, algorithm={"ratio_bound": 1e9, "max_batch": 4096}, horizon=1200)
     for trial in study.ask(1):

@@ -56,12 +56,12 @@ static void failing_allocations_change_nothing(void **unused)
 {
     (void)unused;
     static const bandit_algorithm algorithms[] = {BANDIT_BBKB, BANDIT_GP_EI, BANDIT_S_GP_TS};
-    for (size_t a = 0; a < 3; a++) {
+    for (size_t a = 0; a < 4; a++) { /* the last one with standard errors */
         long before = live;
         bandit_arms *arms = grid();
         bandit_options o = BANDIT_OPTIONS_INIT;
         bandit_engine *fine, *tried;
-        o.algorithm = algorithms[a];
+        o.algorithm = algorithms[a % 3];
         o.learn_lengthscale = o.learn_noise = o.learn_norm_bound = o.standardize_rewards = true;
         o.lambda_from_noise = true;
         o.prior_features = 20;
@@ -86,6 +86,8 @@ static void failing_allocations_change_nothing(void **unused)
             assert_true(x.arm == y.arm && x.variance == y.variance);
             result = (bandit_result){
                 .arm = x.arm, .repeats = 1, .reward = reward(x.arm), .chosen = true, .variance = x.variance};
+            if (a == 3)
+                result.error = t % 3 ? 0.1 * (double)(t % 3) : 0.0;
         }
         bandit_checkpoint p, q;
         bandit_engine_checkpoint(fine, &p);
