@@ -197,6 +197,7 @@ static void answer_best(const study *s, question *q, wire_best *observed, wire_r
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_best(&w, observed, recommended);
         question_reply(q, &w);
+        observed->key = recommended->key = NULL; /* they end here */
     } else {
         reply_store_problem(q->request, status);
     }

@@ -8,6 +8,7 @@
 #include "server/data/candidate_keys.h"
 #include "server/study/engine_lane.h"
 #include "server/study/insight_cache.h"
+#include "server/study/remembered.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -156,6 +157,7 @@ void study_record_keys(study *s, int64_t first, const wire_keys *keys)
     if (!none || first == 0)
         candidate_keys_record(first, keys, clock_now(), record_event, s->commit);
     s->has_keys = first == 0 ? !none : s->has_keys || !none;
+    remembered_forget(s); /* answers name candidates by their keys */
 }
 
 static void refuse_points(const placing *p)
