@@ -129,6 +129,17 @@ static bool read_value(wire_decoder *d, const wire_place *at, const json_t *json
 
 /* ---- parameters --------------------------------------------------------------------------------------- */
 
+/* Without a type, it is not known which members are allowed, but no type has others than these. */
+static void refuse_foreign(wire_object *o)
+{
+    static const char *const members[] = {"min",    "max",     "scale",      "step",          "precision",
+                                          "values", "ordered", "features",   "feature_names", "unit",
+                                          "role",   "default", "active_when"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        wire_has(o, members[i]);
+    wire_object_close(o);
+}
+
 static void fill_parameter(wire_decoder *d, const wire_place *at, const json_t *json, wire_parameter *p)
 {
     static const char *const types[] = {
@@ -144,8 +155,10 @@ static void fill_parameter(wire_decoder *d, const wire_place *at, const json_t *
         return;
     wire_take_string(&o, "name", WIRE_REQUIRED, 1, WIRE_MAX_NAME, &p->name);
     size_t type;
-    if (!wire_take_word(&o, "type", WIRE_REQUIRED, types, &type))
-        return; /* without a type, it is not known which members are allowed */
+    if (!wire_take_word(&o, "type", WIRE_REQUIRED, types, &type)) {
+        refuse_foreign(&o);
+        return;
+    }
     p->type = (wire_parameter_type)type;
     switch (p->type) {
     case WIRE_PARAMETER_DOUBLE:

@@ -288,7 +288,7 @@ void handle_observations_post(http_request *request)
     if (status != WIRE_OK)
         answer_reading(request, status, &errors);
     else if (in->misses.n > 0)
-        http_answer_problem(request, 422, &in->misses, "%zu results have keys that no candidate has",
+        http_answer_problem(request, 422, &in->misses, "%zu of the results have keys that no candidate has",
                             in->misses.n + in->misses.dropped);
     else if (in->definition->n_parameters > 0 || !in->points || find_candidates(request))
         call_study(request, study_observe);

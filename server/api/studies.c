@@ -111,7 +111,10 @@ static bool read_filters(http_request *request, store_study_filter *filter)
     char *label = request->query[HTTP_QUERY_LABEL];
     char *colon = label ? strchr(label, ':') : NULL;
     if (state && !study_state_parse(&filter->state, state)) {
-        http_answer_problem(request, 422, NULL, "query parameter 'state' must be a state of a study");
+        const char *names[STUDY_STATES];
+        for (int i = 0; i < STUDY_STATES; i++)
+            names[i] = study_state_name((study_state)i);
+        query_refuse_state(request, names, STUDY_STATES);
         return false;
     }
     if (label && !colon) {

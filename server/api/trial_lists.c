@@ -167,8 +167,10 @@ void handle_trial_list(http_request *request)
     const char *state_name = request->query[HTTP_QUERY_STATE];
     trial_state state;
     if (state_name && !trial_state_parse(&state, state_name)) {
-        http_answer_problem(request, 422, NULL, "query parameter 'state' must be a trial's state, not '%s'",
-                            state_name);
+        const char *names[TRIAL_STATES];
+        for (int i = 0; i < TRIAL_STATES; i++)
+            names[i] = trial_state_name((trial_state)i);
+        query_refuse_state(request, names, TRIAL_STATES);
         return;
     }
     if (state_name)

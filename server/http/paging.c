@@ -48,3 +48,18 @@ void page_token(char text[24], int64_t last)
 {
     snprintf(text, 24, "%" PRId64, last);
 }
+
+void query_refuse_state(http_request *request, const char *const *names, size_t n)
+{
+    char list[200] = "";
+    for (size_t i = 0; i < n; i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s'%s'",
+                 i == 0      ? ""
+                 : i + 1 < n ? ", "
+                             : " or ",
+                 names[i]);
+    }
+    http_answer_problem(request, 422, NULL, "query parameter 'state' must be %s, not '%.60s'", list,
+                        request->query[HTTP_QUERY_STATE]);
+}

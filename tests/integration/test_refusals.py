@@ -523,3 +523,19 @@ def test_writes_that_a_browser_says_come_from_elsewhere_are_refused(server):
         assert client.request("GET", "/v1/studies", headers=headers).status == 200, site
     answer = client.post("/v1/studies", definition(), headers={"Sec-Fetch-Site": "same-origin"})
     assert answer.status == 201, answer
+
+
+def test_a_wrong_state_is_answered_with_the_right_ones(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    for path, right in (("/v1/studies", "'error'"), (f"/v1/studies/{study}/trials", "'stopped'")):
+        problem = refusal(client.get(f"{path}?state=nope"), 422)
+        assert right in problem["detail"] and "not 'nope'" in problem["detail"], problem
+
+
+def test_an_unknown_type_does_not_hide_unknown_members(server):
+    new = definition()
+    new["domain"] = {"type": "space", "parameters": [{"name": "x", "type": "float", "low": 0, "max": 1}]}
+    problem = refusal(server.client().post("/v1/studies", new), 422)
+    pointers = [error["pointer"] for error in problem["errors"]]
+    assert pointers == ["/domain/parameters/0/type", "/domain/parameters/0/low"], problem

@@ -112,7 +112,7 @@ static void test_refused(void **state)
         {SPACE("{'type':'boolean'}"), AT "/name", "is required"},
         {SPACE("{'name':'','type':'boolean'}"), AT "/name", "must not be empty"},
         {SPACE("{'name':'a'}"), AT "/type", "is required"},
-        {ONE("'type':'real','x':1"), AT "/type",
+        {ONE("'type':'real','min':1"), AT "/type",
          "must be \"double\", \"integer\", \"discrete\", \"categorical\" or \"boolean\""},
         {BOTH("'type':'boolean'", "'type':'boolean','name2':1"), "/domain/parameters/1/name2",
          "unknown field"},
