@@ -11,7 +11,7 @@ import time
 from postgres import Postgres
 from server import Server, run_to_end
 from support import cases, definition, eventually, measure
-from test_crash import LOST, alone
+from test_crash import alone, killed_while_one_worker_works
 
 KILLS = int(os.environ.get("BANDITD_KILLS", "3"))
 
@@ -129,33 +129,8 @@ def test_a_pause_and_no_error_when(case):
 
 
 def test_killed_at_any_instant_nothing_acknowledged_is_lost():
-    rng = random.Random(8)
     uri = migrated()
-    chosen, acknowledged, kills = {}, {}, 0
-    with served(uri) as server:
-        server.client().create(definition(id="study", seed=5))
-        while kills < KILLS:
-            client = server.client()
-            for trial in client.items("/v1/studies/study/trials"):
-                if trial["id"] in acknowledged:
-                    assert trial.get("value") == acknowledged.pop(trial["id"]), trial
-            assert not acknowledged, f"acknowledged and lost: {acknowledged}"
-            killer = threading.Timer(rng.uniform(0.005, 0.25), server.process.kill)
-            killer.start()
-            try:
-                while True:
-                    for trial in client.ask("study", 2, worker="w")["trials"]:
-                        assert chosen.setdefault(trial["id"], trial["candidate"]) == trial["candidate"], trial
-                        result = measure(trial)
-                        client.tell("study", [result])
-                        acknowledged[result["trial"]] = result["value"]
-            except LOST:
-                kills += 1
-            killer.join()
-            server.kill_noticed()
-            server.start()
-    undisturbed = alone(max(chosen), seed=5)
-    assert all(undisturbed[trial] == candidate for trial, candidate in chosen.items()), (chosen, undisturbed)
+    killed_while_one_worker_works(served(uri), KILLS)
     assert run_to_end("check", "--database", uri)[0] == 0
 
 
