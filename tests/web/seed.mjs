@@ -173,4 +173,7 @@ export async function seed(api) {
     for (let step = 0; step <= (stopped ? 4 : 20); step += 2) await api.post(`/v1/studies/curves/trials/${trial.id}/measurements`, { step, value: end + Math.exp(-step / 5) });
     await api.tell('curves', [{ trial: trial.id, ...(stopped ? { state: 'stopped' } : { value: end }) }]);
   }
+
+  await api.create({ id: 'imported', metric: { name: 'yield', goal: 'maximize', unit: '%' }, domain: { type: 'space', parameters: [{ name: 'heat', type: 'double', min: 0, max: 100, unit: '°C' }] } });
+  await api.post('/v1/studies/imported/observations', { observations: Array.from({ length: 12 }, (_, i) => ({ parameters: { heat: 8 * i }, value: 40 + ((7 * i) % 12), std_error: 0.5 })) });
 }

@@ -3,19 +3,32 @@ import { get, query, studyPath } from './api.js';
 import { axesOf, coordinate, titleOf } from './axes.js';
 import { correctButton } from './correct.js';
 import { h, replace } from './dom.js';
+import { errorsOf } from './entry.js';
 import { refresher } from './feed.js';
-import { ago, columnFormat, count, fullTime, value } from './format.js';
+import { ago, columnFormat, count, fullTime, number, value } from './format.js';
 import { candidateName } from './pending.js';
 import { may } from './role.js';
-import { objective } from './study-actions.js';
+import { objective, otherMetrics } from './study-actions.js';
 import { badge, guarded, panel, table } from './widgets.js';
 
 const PAGE = 50;
 const PARAMETERS = 12;
 
+// The column of a metric, with the standard errors that were given.
+function measured(metrics, i, items) {
+  const metric = metrics[i];
+  const of = (item) => (i ? item.values?.[metric.name] : item.value);
+  const digits = columnFormat(items.map(of));
+  const text = (item) => {
+    const error = errorsOf(metrics, item)[metric.name];
+    return of(item) === undefined ? '–' : `${digits(of(item))}${error === undefined ? '' : ` ± ${number(error, 2)}`}`;
+  };
+  return { title: titleOf(metric), class: 'right', cell: text };
+}
+
 // -> the panel's element; it is hidden while nothing was imported
 export function importedPanel(feed, signal) {
-  const metric = objective(feed.study);
+  const metrics = [objective(feed.study), ...otherMetrics(feed.study)];
   const axes = axesOf(feed.study).slice(0, PARAMETERS);
   const view = panel('Imported results', { wide: true, note: 'Results that were measured elsewhere. They are not trials.' });
   const pager = h('div', { class: 'pager' });
@@ -26,11 +39,10 @@ export function importedPanel(feed, signal) {
   replace(view.body, place, pager);
 
   function columnsOf(items) {
-    const digits = columnFormat(items.map((item) => item.value));
     return [
       { title: 'Number', class: 'right', cell: (item) => count(item.observation) },
       { title: 'State', cell: (item) => badge(item.state) },
-      { title: titleOf(metric), class: 'right', cell: (item) => (item.value === undefined ? '–' : digits(item.value)) },
+      ...metrics.map((_, i) => measured(metrics, i, items)),
       ...(feed.study.domain.type === 'space' ? [] : [{ title: 'Candidate', class: 'right', cell: (item) => candidateName(item) }]),
       ...axes.map((axis) => ({ title: titleOf(axis), class: 'right', cell: (item) => value(coordinate(axis, item) ?? '–') })),
       { title: 'Repeats', class: 'right', cell: (item) => count(item.repeats ?? 1) },

@@ -8,7 +8,7 @@ import { refresher } from './feed.js';
 import { importedPanel } from './imported-list.js';
 import { ago, columnFormat, count, duration, fullTime, number, plural, value } from './format.js';
 import { address, go, here, setQuery } from './router.js';
-import { handedOut, objective, otherMetrics, trialsOf } from './study-actions.js';
+import { handedOut, modelledMetrics, objective, otherMetrics, trialsOf } from './study-actions.js';
 import { rangeFilter } from './trial-ranges.js';
 import { actionButton, badge, control, empty, guarded, panel, select, table, toggle } from './widgets.js';
 
@@ -44,8 +44,9 @@ function columnsOf(study) {
     { key: 'state', title: 'State', of: (t) => t.state, kind: 'state', usual: true },
     { key: `metric:${metric.name}`, title: metric.name, of: (t) => t.value, kind: 'number', sort: 'value', usual: true },
     ...otherMetrics(study).map(({ name }) => ({ key: `metric:${name}`, title: name, of: (t) => t.values?.[name], kind: 'number', sort: `metric:${name}`, usual: true })),
-    ...(study.domain.type === 'space' ? [] : [{ key: 'candidate', title: 'Candidate', of: (t) => t.candidate, kind: 'whole', usual: true }]),
+    ...(study.domain.type === 'space' ? [] : [{ key: 'candidate', title: 'Candidate', of: (t) => t.key ?? t.candidate, kind: 'candidate', usual: true }]),
     ...parameters,
+    ...modelledMetrics(study).map(({ name }, i) => ({ key: `std_error:${name}`, title: `Std. error of ${name}`, of: (t) => t.std_errors?.[name] ?? (i ? undefined : t.std_error), kind: 'log', usual: false })),
     { key: 'worker', title: 'Worker', of: (t) => t.worker, kind: 'text', usual: true },
     { key: 'batch', title: 'Batch', of: (t) => t.batch, kind: 'whole', usual: false },
     { key: 'attempt', title: 'Attempt', of: (t) => t.attempt, kind: 'whole', usual: false },
@@ -67,6 +68,7 @@ function cellOf(column, trials, id) {
     number: (x) => (typeof x === 'number' ? decimals(x) : value(x)),
     log: (x) => number(x, 4),
     whole: count,
+    candidate: (x) => (typeof x === 'number' ? count(x) : x), // its key, if it has one
     seconds: duration,
     time: (x) => h('span', { title: fullTime(x) }, ago(Date.parse(x))),
     text: (x) => value(x),
@@ -77,7 +79,7 @@ function cellOf(column, trials, id) {
   };
 }
 
-const RIGHT = ['number', 'log', 'whole', 'seconds', 'trial'];
+const RIGHT = ['number', 'log', 'whole', 'candidate', 'seconds', 'trial'];
 
 function chosenColumns(all, text) {
   const keys = text?.split(',').map(decodeURIComponent);
