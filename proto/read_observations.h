@@ -3,8 +3,11 @@
  *
  * JSON: {"observations": [{"candidate": 5, "value": 0.3}, {"parameters": {…}, "values": {…}, "repeats": 3}]}
  * A candidate is given by "candidate", by its "key" or by its features ("point").
- * CSV: a header with "value" or the objective's name, and "candidate", "key", the names of all features, or those of the
- * parameters; "repeats" is optional. Features without names are called x0, x1, … Other columns of an exported table are skipped, and so are rows whose "state" is not "completed"; without that
+ * "std_error" or "std_errors" is optional.
+ * CSV: a header with "value" or the objective's name, and "candidate", "key", the names of all features, or those
+ * of the parameters; "repeats", "std_error" (of the first objective), other metrics ("<name>" or "values.<name>")
+ * and their "std_errors.<name>" are optional. Features without names are called x0, x1, … Other columns of an
+ * exported table are skipped, and so are rows whose "state" is not "completed"; without that
  * column every row must have a value. An empty cell leaves a parameter out. A parameter may also be called
  * "parameters.<name>". Then, and only then, a column with the short name is the table's own column of that
  * name, if there is one. */
