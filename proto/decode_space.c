@@ -132,9 +132,9 @@ static bool read_value(wire_decoder *d, const wire_place *at, const json_t *json
 /* Without a type, it is not known which members are allowed, but no type has others than these. */
 static void refuse_foreign(wire_object *o)
 {
-    static const char *const members[] = {"min",    "max",     "scale",      "step",          "precision",
-                                          "values", "ordered", "features",   "feature_names", "unit",
-                                          "role",   "default", "active_when"};
+    static const char *const members[] = {"min",    "max",     "scale",    "step",          "precision",
+                                          "values", "ordered", "features", "feature_names", "encoding",
+                                          "unit",   "role",    "default",  "active_when"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         wire_has(o, members[i]);
     wire_object_close(o);

@@ -91,14 +91,20 @@ static void fill_property_names(wire_object *o, wire_parameter *p)
 static void fill_properties(wire_object *o, wire_parameter *p)
 {
     static const char *const scalings[] = {"standardize", "unit", "none", NULL};
-    wire_place at = wire_place_member(o->place, "features");
+    static const char *const encodings[] = {"codes", NULL};
+    wire_place at = wire_place_member(o->place, "features"),
+               encoding = wire_place_member(o->place, "encoding");
     const json_t *json = wire_take(o, "features", WIRE_OPTIONAL);
     size_t rows = 0;
     if (!json) {
+        wire_take_word_text(o, "encoding", WIRE_OPTIONAL, encodings, &p->encoding);
         wire_forbid(o, "feature_names", "applies only together with features");
         wire_forbid(o, "scaling", "applies only together with features");
+        if (p->encoding && p->ordered)
+            wire_refuse(o->decoder, &encoding, "does not apply to words in an order");
         return;
     }
+    wire_forbid(o, "encoding", "does not apply together with features");
     if (p->ordered)
         wire_refuse(o->decoder, &at, "does not apply to words in an order");
     wire_take_word_text(o, "scaling", WIRE_OPTIONAL, scalings, &p->scaling);
@@ -137,4 +143,5 @@ void wire_values_clear(wire_parameter *p)
     free(p->feature_names);
     free(p->features);
     free(p->scaling);
+    free(p->encoding);
 }

@@ -53,6 +53,7 @@ static void encode_bound(wire_writer *w, const char *name, const wire_parameter 
 /* The properties of words. */
 static void encode_properties(wire_writer *w, const wire_parameter *p)
 {
+    wire_optional_string(w, "encoding", p->encoding);
     if (!p->features)
         return;
     wire_key(w, "features");

@@ -36,6 +36,7 @@ typedef struct wire_parameter {
     size_t n_features;
     char **feature_names; /* n_features; NULL: not given */
     char *scaling;        /* of the properties: "standardize", "unit" or "none"; NULL: not given */
+    char *encoding;       /* of words without properties: "codes"; NULL: one feature for each word */
     char *unit;           /* shown, and used by nothing; NULL */
     bool context;         /* its value is brought by who asks, and never chosen */
     double *numbers;      /* discrete: n_values, in the order given */

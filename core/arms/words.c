@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum {
-    MOST_ONE_HOT = 1000,              /* with more words, their rows are codes */
     SHORT = 127,                      /* the length of codes, … */
     MOST_SHORT = SHORT * (SHORT + 2), /* … of up to so many words; … */
     LONG = 511,                       /* … with more, and … */
@@ -163,7 +162,7 @@ bandit_status bandit_words_init(bandit_words *out, const bandit_parameter *p, ba
 {
     if (p->features)
         return init_properties(out, p, err);
-    if (p->n_values > MOST_ONE_HOT)
+    if (p->codes)
         return init_codes(out, p, err);
     out->width = p->n_values;
     return BANDIT_OK;

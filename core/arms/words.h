@@ -1,7 +1,7 @@
 /* What a kernel sees of the words of a categorical parameter:
  *
- *   few words        one-hot rows: any two words are at distance 1
- *   many words       codes: rows of ±1/sqrt(2 n) that are nearly orthogonal. They are sequences of Gold's (1967) of
+ *   without more     one-hot rows: any two words are at distance 1
+ *   codes            for many words: rows of ±1/sqrt(2 n) that are nearly orthogonal. They are sequences of Gold's (1967) of
  *                    length n, 127 or 511, at all shifts. The squared distances of two words are then within
  *                    1 ± 0.134, or 1 ± 0.065, with n features instead of one for each word.
  *   with properties  the row of a word's properties, scaled as those of candidates are, and then all by one factor:

@@ -11,7 +11,10 @@
 #include <string.h>
 
 /* Candidates of a precomputed kernel, whose matrix then has 200 MB. */
-enum { PRECOMPUTED_MAXIMUM = 5000 };
+enum {
+    PRECOMPUTED_MAXIMUM = 5000,
+    MOST_ONE_HOT = 1000 /* words of a new study that have a feature each */
+};
 
 /* What a study is for. */
 static const char aim_best[] = "best", aim_regret[] = "regret";
@@ -41,9 +44,13 @@ static void complete_domain(wire_study *request, completion *found)
 {
     if (request->domain_type == WIRE_DOMAIN_CANDIDATES)
         default_text(&request->scaling, "standardize", found);
-    for (size_t i = 0; i < request->n_parameters; i++)
-        if (request->parameters[i].features)
-            default_text(&request->parameters[i].scaling, "standardize", found);
+    for (size_t i = 0; i < request->n_parameters; i++) {
+        wire_parameter *p = &request->parameters[i];
+        if (p->features)
+            default_text(&p->scaling, "standardize", found);
+        else if (p->words && !p->ordered && p->n_values > MOST_ONE_HOT)
+            default_text(&p->encoding, "codes", found);
+    }
     if (request->domain_type == WIRE_DOMAIN_PRECOMPUTED && request->size.value > PRECOMPUTED_MAXIMUM)
         wire_errors_add(found->errors, "/domain/size", "must be at most %d", PRECOMPUTED_MAXIMUM);
 }

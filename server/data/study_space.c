@@ -68,6 +68,7 @@ bandit_parameter *space_parameters_new(const wire_study *definition)
                                            .features = from->features,
                                            .n_features = from->n_features,
                                            .scaling = scaling_of_word(from->scaling),
+                                           .codes = from->encoding != NULL,
                                            .has_default = from->has_default,
                                            .default_value = from->default_value,
                                            .context = from->context,

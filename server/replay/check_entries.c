@@ -1,7 +1,6 @@
 /* Checks the entries of an imported log as strictly as requests, since they may come from anybody. */
 #include "server/replay/rebuild_internal.h"
 
-#include "server/data/space_rules.h"
 #include "server/data/stop_rule.h"
 #include "server/data/study_space.h"
 
@@ -58,133 +57,12 @@ static bool below(rebuild_problem *p, const char *member, const uint32_t *list, 
     return true;
 }
 
-/* ---- definitions --------------------------------------------------------------------------------------- */
-
-/* The caller frees it; NULL: out of memory. */
-static char *definition_text(const wire_study *definition)
-{
-    wire_writer w = WIRE_WRITER_INIT;
-    char *text;
-    size_t size;
-    wire_encode_definition(&w, definition);
-    return wire_writer_finish(&w, &text, &size) ? text : NULL;
-}
-
-/* The definition without the fields that a patch can change (of bounds their values, but not which there are), and
- * without names that an upload can give. */
-static char *fixed_text(const wire_study *definition, bool without_names)
-{
-    wire_study fixed = *definition;
-    wire_metric metrics[WIRE_MAX_METRICS];
-    for (size_t i = 0; i < definition->n_metrics; i++) {
-        metrics[i] = definition->metrics[i];
-        metrics[i].threshold = (wire_number){0};
-        metrics[i].at_least.value = metrics[i].at_most.value = 0;
-    }
-    fixed.metrics = metrics;
-    if (without_names) {
-        fixed.feature_names = NULL;
-        fixed.n_feature_names = 0;
-    }
-    fixed.id = fixed.display_name = fixed.labels = fixed.metadata = NULL;
-    fixed.horizon = fixed.min_in_flight = fixed.max_attempts = (wire_integer){0};
-    fixed.lease_seconds = (wire_number){0};
-    fixed.stop_when = NULL;
-    fixed.n_stop_when = 0;
-    return definition_text(&fixed);
-}
-
-static bool check_unchanged(rebuild *r, const study_config *config, rebuild_problem *p)
-{
-    bool unnamed = r->config->wire->n_feature_names == 0; /* an upload may have named them since */
-    char *before = fixed_text(r->config->wire, unnamed), *after = fixed_text(config->wire, unnamed);
-    bool same = before && after && strcmp(before, after) == 0;
-    bool no_memory = !before || !after;
-    free(before);
-    free(after);
-    if (no_memory)
-        return rebuild_out_of_memory(p);
-    return same || rebuild_refuse(p, "definition", "changes fields that cannot be changed in a study");
-}
-
-/* Completes the definition. Definitions from before "aim" and "repeats" existed stay without them, and keep
- * their meaning; without an aim, it is that of "regret". */
-static wire_status complete(wire_study *definition, wire_errors *problems)
-{
-    bool has_aim = definition->aim != NULL, has_repeats = definition->repeats != NULL;
-    wire_status status = study_config_complete(definition, problems);
-    if (!has_aim && definition->aim && strcmp(definition->aim, "regret") == 0) {
-        free(definition->aim);
-        definition->aim = NULL;
-    }
-    if (!has_repeats) {
-        free(definition->repeats);
-        definition->repeats = NULL;
-    }
-    return status;
-}
-
-/* Has the definition all values, so that completing it changes nothing? WIRE_INVALID: it has not. */
-static wire_status check_complete(wire_study *definition, wire_errors *problems)
-{
-    bool fits = definition->id && !definition->points;
-    char *before = definition_text(definition), *after = NULL;
-    wire_status status = !before ? WIRE_NO_MEMORY : fits ? complete(definition, problems) : WIRE_INVALID;
-    if (status == WIRE_OK && !(after = definition_text(definition)))
-        status = WIRE_NO_MEMORY;
-    if (status == WIRE_OK && strcmp(before, after) != 0)
-        status = WIRE_INVALID;
-    if (status == WIRE_INVALID && problems->n == 0)
-        wire_errors_add(problems, "", "the definition is incomplete");
-    free(before);
-    free(after);
-    return status;
-}
-
-static wire_status read_definition(study_config **out, const char *text, wire_errors *problems)
-{
-    wire_study *definition = NULL;
-    wire_status status = study_config_decode(&definition, text, strlen(text), problems);
-    if (status == WIRE_OK)
-        status = check_complete(definition, problems);
-    if (status == WIRE_OK)
-        return study_config_new(out, definition, problems);
-    wire_study_free(definition);
-    return status;
-}
-
-/* Takes the definition that applies from this entry on. */
-static bool take_definition(rebuild *r, const char *text, rebuild_problem *p)
-{
-    study_config *config = NULL;
-    wire_errors problems = {0};
-    wire_status status = read_definition(&config, text, &problems);
-    if (status == WIRE_NO_MEMORY || problems.no_memory)
-        rebuild_out_of_memory(p);
-    else if (!config)
-        rebuild_refuse(p, "definition", "the definition is not valid for this version: %.60s %.120s",
-                       problems.n ? problems.items[0].pointer : "",
-                       problems.n ? problems.items[0].detail : "");
-    wire_errors_clear(&problems);
-    if (!config || (r->config && !check_unchanged(r, config, p))) {
-        study_config_free(config);
-        return false;
-    }
-    study_config_free(r->config);
-    r->config = config;
-    bandit_error error = {0};
-    if (!config->parameters || r->space ||
-        space_arms_new(&r->space, config->wire, config->parameters, &error) == BANDIT_OK)
-        return true;
-    return error.status == BANDIT_NO_MEMORY
-               ? rebuild_out_of_memory(p)
-               : rebuild_refuse(p, "definition", "the space cannot be created: %s", error.message);
-}
+/* ---- studies ------------------------------------------------------------------------------------------- */
 
 static bool check_created(rebuild *r, const store_event *event, rebuild_problem *p)
 {
     const char *id = event->u.created.id;
-    if (!take_definition(r, event->u.created.definition, p))
+    if (!rebuild_take_definition(r, event->u.created.definition, p))
         return false;
     if (strcmp(r->config->wire->id, id) != 0)
         return rebuild_refuse(p, "id", "differs from the id in the definition");
@@ -200,7 +78,7 @@ static bool check_changed(rebuild *r, const store_event *event, rebuild_problem 
 {
     r->awaits = event->u.changed.state == STUDY_AWAITING_CANDIDATES;
     return rebuild_check_text(p, "reason", event->u.changed.reason, WIRE_MAX_REASON) &&
-           (!event->u.changed.definition || take_definition(r, event->u.changed.definition, p));
+           (!event->u.changed.definition || rebuild_take_definition(r, event->u.changed.definition, p));
 }
 
 /* ---- candidates ---------------------------------------------------------------------------------------- */

@@ -71,6 +71,9 @@ bool rebuild_out_of_memory(rebuild_problem *p);
 bool rebuild_refuse(rebuild_problem *p, const char *member, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* check_definition.c: takes the definition that applies from this entry on. */
+bool rebuild_take_definition(rebuild *r, const char *text, rebuild_problem *p);
+
 /* text: may be NULL. most: characters, not bytes. */
 bool rebuild_check_text(rebuild_problem *p, const char *member, const char *text, size_t most);
 bool rebuild_check_trial(const rebuild *r, rebuild_problem *p, int64_t id);

@@ -57,8 +57,10 @@ void question_fill(question *q, const study *s, study_request *request, remember
 
 void question_reply(question *q, wire_writer *w)
 {
-    if (q->kind != REMEMBERED_NOTHING && !w->failed)
-        q->kept = strndup(w->data, w->size);
+    if (q->kind != REMEMBERED_NOTHING && !w->failed && (q->kept = malloc(w->size + 1))) {
+        memcpy(q->kept, w->data, w->size);
+        q->kept[w->size] = '\0';
+    }
     reply_json(q->request, w);
 }
 

@@ -95,6 +95,18 @@ def test_the_first_pick_of_many_candidates_comes_at_once(server):
     assert client.study(study["id"])["trials_queued"] <= 64
 
 
+def test_studies_from_before_the_method_of_first_picks_are_imported(server):
+    client = server.client()
+    body = definition([[i / 20] for i in range(20)], {"kernel": {"type": "gaussian", "lengthscale": 0.1}, **UNCERTAIN})
+    study = client.create(body)["id"]
+    exported = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+    before = exported.replace(b',\\"method\\":\\"cholesky\\"', b"")
+    assert before != exported
+    assert client.post("/v1/studies?id=earlier", before, content_type="application/x-ndjson").status == 201
+    assert "method" not in client.study("earlier")["algorithm"]["init"]
+    assert client.ask("earlier")["trials"]
+
+
 def test_a_long_plan_hands_out_what_it_has():
     """An ask for many trials of a space is planned in pieces: the queue fills, others use the engine, and the log has
     the picks of one plan."""

@@ -109,7 +109,9 @@ def test_definitions_come_back(server):
 def test_many_words_without_properties(server):
     client = server.client()
     parameter = {"name": "word", "type": "categorical", "values": [f"w{i}" for i in range(10000)]}
-    study = best_study(client, [parameter, HEAT])["id"]
+    made = best_study(client, [parameter, HEAT])
+    study = made["id"]
+    assert made["domain"]["parameters"][0]["encoding"] == "codes", made
     for _ in range(6):
         (trial,) = client.ask(study)["trials"]
         client.tell(study, [{"trial": trial["id"], "value": trial["parameters"]["heat"]}])
@@ -118,12 +120,26 @@ def test_many_words_without_properties(server):
     assert len(client.get(f"/v1/studies/{study}/model").json["lengthscales"]) < 200
 
 
+def test_studies_from_before_keep_a_feature_for_each_word(server):
+    client = server.client()
+    parameter = {"name": "word", "type": "categorical", "values": [f"w{i}" for i in range(1001)]}
+    made = best_study(client, [parameter, HEAT])
+    exported = client.get(f"/v1/studies/{made['id']}/export?format=ndjson").body
+    before = exported.replace(b',\\"encoding\\":\\"codes\\"', b"")
+    assert before != exported, exported[:500]
+    older = client.post("/v1/studies?id=older", before, content_type="application/x-ndjson")
+    assert older.status == 201, older
+    assert "encoding" not in client.study("older")["domain"]["parameters"][0]
+    assert client.ask("older")["trials"]
+
+
 def test_refused(server):
     client = server.client()
     wrong = {
         "/domain/parameters/0/features": [{**SOLVENT, "features": ROWS[1:]}, {**SOLVENT, "features": [[1e308, 0], [-1e308, 1], *ROWS[2:]]}],
         "/domain/parameters/0/features/2": [{**SOLVENT, "features": [*ROWS[:2], [1], *ROWS[3:]]}],
         "/domain/parameters/0/feature_names": [{**SOLVENT, "feature_names": ["polarity"]}],
+        "/domain/parameters/0/encoding": [{**SOLVENT, "encoding": "codes"}, {"name": "word", "type": "categorical", "values": ["a", "b"], "encoding": "one_hot"}, {"name": "word", "type": "categorical", "values": ["a", "b"], "encoding": "codes", "ordered": True}],
     }
     for pointer, parameters in wrong.items():
         for parameter in parameters:

@@ -12,8 +12,8 @@
  *   discrete          rank / (n − 1) in ascending order: whoever lists 16, 32, 64, 128 thinks of them as even
  *                     steps, and sizes of the numbers would crowd all but the largest.
  *   boolean           0 or 1: as far apart as two words.
- *   categorical       one-hot, n features of 1/sqrt(2) or 0: any two words are at distance 1. With more than 1000
- *                     words, 127 or 511 features such that any two are nearly at distance 1. Words with properties
+ *   categorical       one-hot, n features of 1/sqrt(2) or 0: any two words are at distance 1. With
+ *                     `codes`, 127 or 511 features such that any two are nearly at distance 1. Words with properties
  *                     have these as features, scaled such that the mean squared distance of two words is 1.
  *   activity          one feature for each different condition: 1/sqrt(2) where it holds, else 0. The
  * features of a parameter that is not active stand at the middle of their range (1/(n sqrt 2) each for
@@ -51,6 +51,7 @@ typedef struct bandit_parameter {
     const double
         *features;     /* categorical: properties of the words, n_values x n_features; borrowed; NULL: none */
     size_t n_features; /* at least 1 with features */
+    bool codes;        /* categorical without features: fewer features than words, for thousands of them */
     bandit_scaling scaling; /* of the properties, each on its own, as for candidates */
     bool has_default;
     double default_value; /* coded */

@@ -180,7 +180,7 @@ static bool count(void *context, const double *coded)
 static void listing(void **state)
 {
     const bandit_parameter parameters[] = {
-        {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = 1500, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = 1500, .codes = true, .parent = BANDIT_NO_PARENT},
         {.type = BANDIT_PARAMETER_INTEGER, .max = 3.0, .parent = BANDIT_NO_PARENT}};
     bandit_status status = BANDIT_NO_MEMORY;
     (void)state;

@@ -101,7 +101,8 @@ static void many_words_have_codes(void **state)
         double bound;
     } cases[] = {{10000, 127, 17.0 / 127.0}, {16383, 127, 17.0 / 127.0}, {100000, 511, 33.0 / 511.0}};
     for (size_t c = 0; c < 3; c++) {
-        const bandit_parameter p = words_with(NULL, cases[c].n, 0, BANDIT_SCALING_STANDARDIZE);
+        bandit_parameter p = words_with(NULL, cases[c].n, 0, BANDIT_SCALING_STANDARDIZE);
+        p.codes = true;
         bandit_words w = words_of(&p);
         assert_int_equal(w.width, cases[c].width);
         const size_t chosen[] = {0, 1, w.width - 1, w.width, 2 * w.width, 3 * w.width + 5, cases[c].n - 1};
