@@ -187,7 +187,7 @@ static void every_checkpoint_can_be_the_last(void **state)
         size_t all = p.used;
         assert_int_equal(s[0].status, BANDIT_OK);
         assert_true(all > BATCHES);
-        for (size_t last = 0; last < all; last += 1 + all / repeats(37, 4)) {
+        for (size_t last = 0; last < all; last += 1 + all / repeats(12, 4)) {
             p = (patience){.left = last};
             s[1] = s[0];
             run_whole(&s[1]);
