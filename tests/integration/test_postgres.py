@@ -193,6 +193,8 @@ def test_tokens_exports_and_imports():
         assert status == 0 and listed.count("admin") == 1, (listed, err)
         file = server.db.with_name("study.ndjson")
         assert run_to_end("export", "study", str(file), "--database", uri)[0] == 0
+        status, table, said = run_to_end("export", "study", "--format", "csv", "--database", uri)
+        assert status == 0 and len(table.splitlines()) > 1, (table, said)
         status, out, err = run_to_end("import", str(file), "--database", other)
         assert status == 0, (out, err)
         assert run_to_end("check", "--database", other)[0] == 0

@@ -473,19 +473,20 @@ static const char broken[] = "ALTER TABLE studies ADD COLUMN note TEXT; INSERT I
 
 static void migrations_are_applied_in_order_after_a_backup(void **state)
 {
+    enum { MOST_FILES = 300 };
     const char *path = ((store_directory *)*state)->path;
     const int64_t last = sqlite_newest_version(embedded_files);
     char next_name[64], broken_name[64];
-    embedded_file more[80], wrong[80];
+    embedded_file more[MOST_FILES], wrong[MOST_FILES];
     size_t n = 0;
     snprintf(next_name, sizeof next_name, "migrations/%04lld_note.sql", (long long)last + 1);
     snprintf(broken_name, sizeof broken_name, "migrations/%04lld_x.sql", (long long)last + 1);
     more[n] = (embedded_file){next_name, next, sizeof next - 1}; /* in any order */
     wrong[n++] = (embedded_file){broken_name, broken, sizeof broken - 1};
-    for (const embedded_file *file = embedded_files; file->name && n < 79; file++, n++)
+    for (const embedded_file *file = embedded_files; file->name && n < MOST_FILES - 1; file++, n++)
         more[n] = wrong[n] = *file;
     more[n] = wrong[n] = (embedded_file){0};
-    assert_true(last >= 1 && n < 79);
+    assert_true(last >= 1 && n < MOST_FILES - 1);
     store_error err = {0};
     store *s = store_fixture_open(path);
     store_fixture_history(s, "x", 11, 200);

@@ -17,6 +17,8 @@ store_status store_open_snapshot_postgres(store **out, const char *uri, store_er
     if (!status)
         status = pg_execute_text(
             &s->writer, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT count(*) FROM studies", err);
+    if (!status)
+        status = pg_read_text(&s->writer, "SELECT pg_export_snapshot()", s->moment, sizeof s->moment, err);
     if (status)
         pg_free(s);
     else

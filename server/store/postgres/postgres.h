@@ -76,6 +76,8 @@ struct pg_store {
     char name[160];  /* to be shown */
     double patience; /* s for which a lost database is waited for */
     bool snapshot;   /* `writer` is a reader, and one transaction serves all reads */
+    bool is_read; /* a snapshot's `writer` is in a read: reads of its callbacks take other connections, … */
+    char moment[64]; /* … which import this name of the snapshot */
     pg_connection writer;
 
     /* The writer's transaction. */

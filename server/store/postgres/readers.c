@@ -1,6 +1,7 @@
 /* The pool of connections for reading, and their short transactions. */
 #include "server/store/postgres/postgres.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -95,12 +96,32 @@ static pg_connection *begin_once(pg_store *s, store_status *status, store_error 
     return NULL;
 }
 
+/* A connection that sees what the snapshot saw. */
+static sql_connection *begin_in_snapshot(pg_store *s, store_status *status, store_error *err)
+{
+    char sql[sizeof s->moment + 40];
+    if (!s->is_read) {
+        s->is_read = true;
+        return &s->writer.base; /* its transaction is open already */
+    }
+    pg_connection *c = begin_once(s, status, err);
+    if (!c)
+        return NULL;
+    c->pool = NULL; /* a new connection would see another moment */
+    snprintf(sql, sizeof sql, "SET TRANSACTION SNAPSHOT '%s'", s->moment);
+    *status = pg_execute_text(c, sql, err);
+    if (!*status)
+        return &c->base;
+    drop(c);
+    return NULL;
+}
+
 /* Where the database is away, all reads together wait for the patience, and later ones not at all. */
 sql_connection *pg_begin_read(store *base, store_status *status, store_error *err)
 {
     pg_store *s = pg_of(base);
     if (s->snapshot)
-        return &s->writer.base; /* its transaction is open already */
+        return begin_in_snapshot(s, status, err);
     for (;;) {
         store_error own = {0};
         pg_connection *c = begin_once(s, status, &own);
@@ -125,8 +146,10 @@ store_status pg_end_read(store *base, sql_connection *connection, store_status s
 {
     pg_store *s = pg_of(base);
     pg_connection *c = (pg_connection *)connection;
-    if (s->snapshot)
+    if (c == &s->writer) {
+        s->is_read = false;
         return status;
+    }
     note_read(base, status);
     bool good = c->error.status == STORE_OK || c->error.status == STORE_NOT_FOUND;
     if (good && sql_run(&c->base, NULL, SQL_COMMIT, "") == STORE_OK) /* only releases the snapshot */

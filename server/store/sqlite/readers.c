@@ -1,6 +1,7 @@
 /* The pool of connections for reading, and their short transactions. */
 #include "server/store/sqlite/sqlite.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* Never waits for a connection, since a row's callback may read from the store again. NULL: none can be
@@ -70,8 +71,11 @@ static void note_read(store *base, store_status status)
 sql_connection *sqlite_begin_read(store *base, store_status *status, store_error *err)
 {
     sqlite_store *s = sqlite_of(base);
-    if (s->snapshot)
-        return &s->writer.base; /* its transaction is open already */
+    if (s->snapshot) { /* its transaction is open already */
+        assert(s->writer.n_suspended < sizeof s->writer.suspended / sizeof *s->writer.suspended);
+        s->writer.suspended[s->writer.n_suspended++] = s->writer.started;
+        return &s->writer.base;
+    }
     connection *c = pool_take(s, status, err);
     if (!c) {
         note_read(base, *status);
@@ -88,8 +92,11 @@ sql_connection *sqlite_begin_read(store *base, store_status *status, store_error
 
 store_status sqlite_end_read(store *base, sql_connection *c, store_status status)
 {
-    if (sqlite_of(base)->snapshot)
+    if (sqlite_of(base)->snapshot) {
+        connection *snapshot = &sqlite_of(base)->writer;
+        snapshot->started = snapshot->suspended[--snapshot->n_suspended];
         return status;
+    }
     note_read(base, status);
     connection_run((connection *)c, NULL, SQL_COMMIT, ""); /* only releases the snapshot */
     pool_return(sqlite_of(base), (connection *)c);

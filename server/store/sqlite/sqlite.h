@@ -37,9 +37,11 @@ typedef struct connection {
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT]; /* prepared when first used */
     sqlite3_stmt *started;               /* by sql_start; NULL: it cannot be prepared */
-    int error;                           /* of the last step; SQLITE_OK */
-    bool ran_full;                       /* a step found the disk full; reset by sqlite_look_for_room */
-    bool read_failed;                    /* since a statement last succeeded outside a transaction */
+    sqlite3_stmt *suspended[4];          /* of a snapshot: statements whose callbacks read, too */
+    size_t n_suspended;
+    int error;        /* of the last step; SQLITE_OK */
+    bool ran_full;    /* a step found the disk full; reset by sqlite_look_for_room */
+    bool read_failed; /* since a statement last succeeded outside a transaction */
 } connection;
 
 enum {
