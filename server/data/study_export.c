@@ -180,6 +180,7 @@ static void write_row(study_export *x, int64_t candidate, wire_trial *trial, int
         trial->point = x->rows;
     if (!x->status)
         wire_write_table_row(x->w, x->definition, trial, observation);
+    trial->key = NULL; /* it ends here */
 }
 
 static void write_trial(void *arg, const store_trial *row)
