@@ -180,9 +180,9 @@ tsan: deps-test ## build everything with ThreadSanitizer into build/tsan
 # ---- tests ---------------------------------------------------------------------------------------------
 # Each line of tests/suites names a suite, its list and its command; tests/run runs them.
 .PHONY: test test-all
-test: deps-test ## run the short suites, at most 8 minutes on 2 cores
+test: deps-test ## run the short suites, about eleven minutes on 2 cores
 	@tests/run short
-test-all: deps-test ## run all suites, at most 90 minutes
+test-all: deps-test ## run all suites, in some hours
 	@tests/run all
 test-%: deps-test
 	@tests/run $*
