@@ -96,21 +96,17 @@ static bool try_parameter(bandit_search *s, size_t i, bool all, int round, doubl
         s->genes[i] = w.gene;
         *value = w.value;
         *moved = true;
-        bandit_maximizer_express(s->max, s->genes, s->coded, s->features);
     }
     return ok;
 }
 
 bool bandit_search_try_words(bandit_search *s, bool all, int round, double *value, bool *moved)
 {
-    bool expressed = false, ok = true;
+    bool ok = true;
     for (size_t i = 0; i < s->space->n && ok && !bandit_pause(); i++) {
         if (!s->space->places[i].words.rows || !isnan(s->max->genome.fixed[i]))
             continue;
-        if (!expressed)
-            bandit_maximizer_express(s->max, s->genes, s->coded, s->features);
-        expressed = true;
-        bandit_space_encode(s->space, s->coded, s->features);
+        bandit_maximizer_express(s->max, s->genes, s->coded, s->features); /* the trials have used these */
         ok = isnan(s->coded[i]) || try_parameter(s, i, all, round, value, moved);
     }
     return ok;
