@@ -122,25 +122,20 @@ static void push_row(sample *s, bandit_arm_sum row, double squared_error)
     s->rows[s->n++] = row;
 }
 
-/* The mean squared error of the arm's pulls. */
-static double mean_error(const sample *s, bandit_arm_sum row)
+/* The mean squared error of an arm's pulls, all of which are in `row`; 0 if none was told. */
+static double mean_error(const sample *s, double least_error, bandit_arm_sum row)
 {
     size_t first, n = s->errors ? bandit_told_errors_of(s->errors, row.arm, &first) : 0;
     double variance = 0.0;
     for (size_t i = 0; i < n; i++)
         variance += s->errors->rows[first + i].variance / (double)row.count;
-    return variance;
+    return n > 0 ? fmax(variance, least_error) : 0.0;
 }
 
-/* Adds the rows of an arm: one for each size of told errors, and one for pulls without. If pulls of the arm were set
- * aside, it is not known which, and the others are one row. */
-static void add_rows(sample *s, double least_error, bandit_arm_sum row, bool split)
+/* Adds the rows of an arm: one for each size of told errors, and one for pulls without. */
+static void add_rows(sample *s, double least_error, bandit_arm_sum row)
 {
     size_t first, n = s->errors ? bandit_told_errors_of(s->errors, row.arm, &first) : 0;
-    if (n > 0 && !split) {
-        push_row(s, row, mean_error(s, row));
-        return;
-    }
     for (size_t i = 0; i < n; i++) {
         const bandit_error_row *told = &s->errors->rows[first + i];
         double variance = fmax(bandit_error_of_row(told), least_error);
@@ -155,6 +150,15 @@ static void add_rows(sample *s, double least_error, bandit_arm_sum row, bool spl
         push_row(s, row, 0.0);
 }
 
+/* How many rows of told errors the arms have that are sampled. */
+static size_t told_rows(const bandit_told_errors *errors, const bandit_ledger *ledger, size_t step)
+{
+    size_t first, n = 0;
+    for (size_t i = 0; errors && i < ledger->n; i += step)
+        n += bandit_told_errors_of(errors, ledger->sums[i].arm, &first);
+    return n;
+}
+
 /* Collects the arms with a reward, with separate rows for what is set aside of them. If there are many arms,
  * only every n-th. */
 static bandit_status sample_rows(sample *s, const bandit_fitted *from, double least_error,
@@ -163,7 +167,7 @@ static bandit_status sample_rows(sample *s, const bandit_fitted *from, double le
     size_t d = s->settings->arms->dimension, aside = 0;
     assert(ledger->n > 0);
     size_t step = 1 + (ledger->n - 1) / MOST_ARMS;
-    size_t most = ledger->n / step + 1 + from->n_aside + (s->errors ? s->errors->n : 0);
+    size_t most = ledger->n / step + 1 + from->n_aside + told_rows(s->errors, ledger, step);
     s->rows = bandit_alloc(most, sizeof *s->rows);
     s->told = bandit_alloc(most, sizeof *s->told);
     s->variance = bandit_alloc(most, sizeof *s->variance);
@@ -184,13 +188,16 @@ static bandit_status sample_rows(sample *s, const bandit_fitted *from, double le
         while (aside < from->n_aside && from->aside[aside].arm < row.arm)
             aside++;
         if (aside < from->n_aside && from->aside[aside].arm == row.arm) {
-            push_row(s, from->aside[aside], mean_error(s, row));
+            /* It is not known which pulls were set aside: all have the mean error of all. */
+            double error = mean_error(s, least_error, row);
+            push_row(s, from->aside[aside], error);
             row.count -= from->aside[aside].count;
             row.sum -= from->aside[aside].sum;
+            if (row.count > 0 && i % step == 0)
+                push_row(s, row, error);
+        } else if (row.count > 0 && i % step == 0) {
+            add_rows(s, least_error, row);
         }
-        bool split = !(aside < from->n_aside && from->aside[aside].arm == row.arm);
-        if (row.count > 0 && i % step == 0)
-            add_rows(s, least_error, row, split);
     }
     s->n_kept = s->n;
     return BANDIT_OK;
