@@ -117,7 +117,8 @@ static wire_status changed_definition(char **text, study_config **config, const 
     clear_text(&definition->metadata, patch->no_metadata);
     if (patch->horizon.given || patch->no_horizon)
         definition->horizon = patch->horizon;
-    if (patch->new_stop_when) {
+    bool given_rules = patch->new_stop_when;
+    if (given_rules) {
         free(definition->stop_when);
         definition->stop_when = patch->stop_when;
         definition->n_stop_when = patch->n_stop_when;
@@ -129,7 +130,7 @@ static wire_status changed_definition(char **text, study_config **config, const 
         definition->max_attempts = patch->max_attempts;
     if (patch->min_in_flight.given)
         definition->min_in_flight = patch->min_in_flight;
-    if (definition->n_stop_when > 0 && wire_has_several(definition))
+    if (given_rules && definition->n_stop_when > 0 && wire_has_several(definition))
         wire_errors_add(errors, "/stop_when", "is not available with several objectives or bounds");
     patch_metrics(definition, patch, errors);
     status = errors->n > 0 ? WIRE_INVALID : patch->n_metrics > 0 ? check_goals(definition, errors) : WIRE_OK;

@@ -282,10 +282,10 @@ static void limit_to_part(const study *s, plan *p)
 /* If a rule of the definition ends the study, the batch is its last one and has no picks. */
 static void end_study(study *s, plan *p)
 {
+    if (p->n_amendments > 0) /* whatever the batch: the next one does not see them again */
+        stop_when_forget(s);
     if (p->extends || p->closes_model || p->fixed)
         return;
-    if (p->n_amendments > 0)
-        stop_when_forget(s);
     p->ends = stop_when_holds(s, &p->source, p->through_seq, &p->outcome);
     if (!p->ends)
         return;
