@@ -281,6 +281,8 @@ store_op *group_run(store *s, store_op *first, double seconds)
         run_singly(s, first, end, &err);
     else if ((status = commit(s, &err)) == STORE_FULL && has_deletion(first, end))
         run_singly(s, first, end, &err); /* what makes room is accepted on a full disk */
+    else if (status == STORE_EXISTS || status == STORE_NOT_FOUND || status == STORE_TOO_MANY)
+        run_singly(s, first, end, &err); /* the backend found only now what is wrong with one of the writes */
     else if (status)
         fail_applied(first, end, status);
     if (err.status)

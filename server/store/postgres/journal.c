@@ -172,7 +172,6 @@ static void close_transaction(pg_store *s)
 
 static void lose_transaction(pg_store *s)
 {
-    s->studies = s->studies_before;
     pg_known_forget(s->known);
     close_transaction(s);
 }
@@ -231,13 +230,14 @@ store_status pg_begin(store *base, store_error *err)
         return store_fail(err, STORE_ELSEWHERE,
                           "another server has taken this database over: restart this one");
     store_status status = s->writer.conn ? STORE_OK : pg_recover(s, &happened, err);
-    if (status)
+    if (status) {
+        pg_known_forget(s->known); /* the database may have lost history */
         return status;
+    }
     s->number += s->maybe_next && happened;
     s->maybe_next = false;
     s->open = true;
     s->n_sent = s->mark = 0;
-    s->studies_before = s->studies;
     return pg_enter(s, err, SQL_BEGIN_IMMEDIATE, "");
 }
 

@@ -89,7 +89,6 @@ struct pg_store {
     int64_t generation, number;  /* of this server; of the last commit that is known to have happened */
     bool maybe_next;             /* one more may have happened: its answer was not received */
     int64_t studies;             /* the last number that a study has */
-    int64_t studies_before;      /* the same when the transaction began */
     char session[64];            /* the last one that had the lock: its process and start */
     atomic_bool taken;           /* another server has had the lock since: nothing is written any more */
     _Atomic double unread_since; /* the same, for reads */
