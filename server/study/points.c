@@ -184,6 +184,10 @@ static void placing_done(study *s, study_job *job)
         refuse_points(p);
     } else if (p->refused.n > 0) {
         reply_undecodable(p->request, WIRE_INVALID, &p->refused);
+    } else if (p->keys && !p->appends && (int64_t)p->keys->n != s->candidates) {
+        reply_problem(p->request, REPLY_CONFLICT, NULL,
+                      "the request has keys for %zu candidates, and the study has %lld by now", p->keys->n,
+                      (long long)s->candidates);
     } else {
         if (keyed)
             commit_submit(s->commit); /* its reply gets a separate write */
