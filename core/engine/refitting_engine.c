@@ -247,6 +247,20 @@ static bandit_status refitting_amend(bandit_engine *engine, const bandit_amendme
     return BANDIT_OK;
 }
 
+/* Are the pulls with told errors among those of the ledger? */
+static bool errors_fit(const bandit_told_errors *errors, const bandit_ledger *ledger)
+{
+    for (size_t i = 0, next = 0; i < errors->n; i = next) {
+        const bandit_arm_sum *sum = bandit_sum_of(ledger->sums, ledger->n, errors->rows[i].arm);
+        uint64_t count = 0;
+        for (; next < errors->n && errors->rows[next].arm == errors->rows[i].arm; next++)
+            count += errors->rows[next].count;
+        if (!sum || count > sum->count)
+            return false;
+    }
+    return true;
+}
+
 static bandit_status refitting_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
                                        const bandit_pick *pending, size_t n_pending,
                                        const bandit_executor *executor, bandit_error *err)
@@ -260,6 +274,8 @@ static bandit_status refitting_restore(bandit_engine *engine, const bandit_check
                                        state.observations, state.sum_squares, err);
     if (status != BANDIT_OK)
         return status;
+    if (!errors_fit(&e->errors, &e->ledger))
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the told errors do not fit the results");
     if (!bandit_refitting_reserve_mapped(e, e->ledger.n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_refitting_map_ledger(e, &e->fitted, &e->ledger, &e->errors);
