@@ -306,6 +306,8 @@ static int run_with(command *c, server_config *options)
     options->threads = 1;
     if (c->db)
         options->db = options->owner = c->db;
+    if (c->db && !c->database)
+        options->database = "";
     if (database_find_owner(options, &error) != STORE_OK) {
         fprintf(stderr, "banditd token: %s\n", error.message);
         return 1;
