@@ -31,7 +31,7 @@ function fork(study, trial) {
     'dialog',
     { class: 'dialog', 'aria-labelledby': title },
     h('h2', { id: title }, trial ? `Fork ${study.id} after trial ${count(trial)}` : `Fork ${study.id}`),
-    h('p', {}, 'The fork has the same definition and the same results. What happens in one of the two does not touch the other.'),
+    h('p', {}, 'The fork has the same results, and the same definition except for a seed that you enter. What happens in one of the two does not touch the other.'),
     wrong,
     id.element,
     at.element,
