@@ -64,6 +64,17 @@ def test_every_upload_brings_keys(server, case):
     assert len(keys_of(client, study)) == 8, "a refused addition adds nothing"
 
 
+def test_the_first_file_again_takes_no_keys_of_later_candidates(server):
+    client = server.client()
+    study = awaiting(client)
+    kind, body = UPLOADS["csv"]
+    assert client.put(f"/v1/studies/{study}/candidates", body, content_type=kind).status == 200
+    later = client.post(f"/v1/studies/{study}/candidates", "key,x\nN,2\n", content_type=kind)
+    assert later.status in (200, 201), later
+    refusal(client.put(f"/v1/studies/{study}/candidates", body, content_type=kind), 409)
+    assert keys_of(client, study) == [*KEYS, "N"]
+
+
 def test_numpy_files_get_keys_afterwards(server):
     client = server.client()
     study, path = awaiting(client), "/v1/studies/{}/candidates"
