@@ -69,7 +69,7 @@ const route api_routes[] = {
      handle_trial_list, NULL},
     {"/v1/studies/{study}/trials/{number}", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0,
      handle_trial_get, NULL},
-    {"/v1/studies/{study}/trials/{number}/why", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0,
+    {"/v1/studies/{study}/trials/{number}/why", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 0,
      handle_trial_why, NULL},
     {"/v1/studies/{study}/trials", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0,
      handle_trial_propose, NULL},

@@ -4,24 +4,33 @@
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/base/computing.h"
+#include "server/base/fair_queue.h"
 #include "server/study/why.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct asked {
     computing_job job;
+    pool_task turn; /* its place among those that wait */
     http_request *request;
     planned_trial trial;
-    struct asked *next;
 } asked;
 
-/* One at a time, since each may need as much memory as a study. The first of the list is in progress. */
+/* One at a time, since each may need as much memory as a study; callers take turns. */
 static struct {
     pthread_mutex_t lock;
-    asked *first, **last;
-} line = {.lock = PTHREAD_MUTEX_INITIALIZER, .last = &line.first};
+    pthread_once_t once;
+    fair_queue waiting;
+    bool busy; /* one is in progress */
+} line = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
+
+static void begin_line(void)
+{
+    fair_queue_init(&line.waiting);
+}
 
 static void answer(http_request *request, const engine_outcome *out, wire_writer *w)
 {
@@ -36,6 +45,16 @@ static void answer(http_request *request, const engine_outcome *out, wire_writer
         http_answer_json(request, 200, w);
 }
 
+static void begin_next(struct computing *computing)
+{
+    pthread_mutex_lock(&line.lock);
+    pool_task *turn = line.busy ? NULL : fair_queue_take(&line.waiting);
+    line.busy |= turn != NULL;
+    pthread_mutex_unlock(&line.lock);
+    if (turn)
+        computing_submit(computing, &((asked *)(void *)((char *)turn - offsetof(asked, turn)))->job, NULL);
+}
+
 static void run(computing_job *job)
 {
     asked *q = (asked *)(void *)job;
@@ -45,15 +64,11 @@ static void run(computing_job *job)
     study_why(q->request->app, &q->trial, &w, &out);
     answer(q->request, &out, &w);
     wire_writer_clear(&w);
-    pthread_mutex_lock(&line.lock);
-    line.first = q->next;
-    if (!line.first)
-        line.last = &line.first;
-    asked *next = line.first;
-    pthread_mutex_unlock(&line.lock);
-    if (next)
-        computing_submit(computing, &next->job, NULL);
     free(q);
+    pthread_mutex_lock(&line.lock);
+    line.busy = false;
+    pthread_mutex_unlock(&line.lock);
+    begin_next(computing);
 }
 
 static void line_up(http_request *request, const planned_trial *planned)
@@ -64,13 +79,12 @@ static void line_up(http_request *request, const planned_trial *planned)
         return;
     }
     *q = (asked){.job.run = run, .request = request, .trial = *planned};
+    struct computing *computing = request->app->computing;
+    pthread_once(&line.once, begin_line);
     pthread_mutex_lock(&line.lock);
-    bool now = line.first == NULL;
-    *line.last = q;
-    line.last = &q->next;
+    fair_queue_add(&line.waiting, &q->turn, http_caller(request));
     pthread_mutex_unlock(&line.lock);
-    if (now)
-        computing_submit(request->app->computing, &q->job, NULL);
+    begin_next(computing);
 }
 
 static void take_study(void *arg, const store_study *row)

@@ -137,6 +137,9 @@ void http_stream_suspend(http_request *request);
 void http_stream_resume(http_request *request);
 void http_stream_cut(http_request *request); /* closes the connection under a stream that is not suspended */
 
+/* A number for the caller of the request, for queues that are fair between callers. */
+uint64_t http_caller(const http_request *request);
+
 /* Gives the task to the reading threads, in its caller's turn. */
 void http_read_later(http_request *request, pool_task *task);
 

@@ -125,7 +125,7 @@ static bool begin_read(http_connection *c)
     return false;
 }
 
-static uint64_t caller_number(const http_request *request)
+uint64_t http_caller(const http_request *request)
 {
     uint64_t hash = 14695981039346656037u;
     for (const char *byte = request->holder; *byte; byte++)
@@ -135,7 +135,7 @@ static uint64_t caller_number(const http_request *request)
 
 void http_read_later(http_request *request, pool_task *task)
 {
-    pool_submit_for(request->app->pool, task, POOL_READING, caller_number(request));
+    pool_submit_for(request->app->pool, task, POOL_READING, http_caller(request));
 }
 
 /* ---- the body ------------------------------------------------------------------------------------------ */
@@ -203,7 +203,7 @@ static void post(http_connection *c, void (*run)(pool_task *task))
     bool short_task = request->route->kind == ROUTE_POOL && request->body_size <= LARGE_BODY;
     request->task.run = run;
     pool_submit_for(request->app->pool, &request->task, short_task ? POOL_SHORT : POOL_READING,
-                    caller_number(request));
+                    http_caller(request));
 }
 
 static void run_piece(pool_task *task)

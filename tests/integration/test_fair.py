@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import select
 import socket
 import statistics
 import subprocess
@@ -14,6 +15,7 @@ from client import exchange
 from server import Server, run_to_end
 from support import definition, eventually, grid, refusal
 from test_metrics import Metrics
+from test_tokens import calls
 
 
 def uniform(**fields):
@@ -105,6 +107,51 @@ def test_one_caller_has_few_long_requests_in_progress():
         for connection in [*held, other]:
             connection.close()
         eventually(lambda: client.get(f"/v1/studies/{study}/series").status == 200, "what has ended is given back")
+
+
+SHORT = {  # the serving threads answer these, or nobody's time is needed for them
+    *(("GET", path) for path in ("/healthz", "/readyz", "/v1/version", "/openapi.yaml", "/", "/{file}")),
+    *(("GET", f"/v1/studies/{{study}}{path}") for path in ("", "/trials/{number}", "/observations/{number}", "/events")),
+    *((method, "/v1/studies/{study}") for method in ("PATCH", "DELETE")),
+    *(("POST", f"/v1/studies/{{study}}{path}") for path in ("/ask", "/tell", "/trials", "/observations/{number}/amend")),
+    *(("POST", f"/v1/studies/{{study}}/trials/{{number}}/{what}") for what in ("amend", "measurements", "heartbeat")),
+    ("POST", "/v1/tokens"),
+    ("DELETE", "/v1/tokens/{token}"),
+}
+
+
+def test_every_long_request_is_counted():
+    """All calls but the short ones are refused while an answer that their caller does not read is in progress."""
+    with Server("--max-reads", "1") as server:
+        client = server.client()
+        study = told(client, 20000)
+        held = send(server, get(f"/v1/studies/{study}/export"))
+        assert status(held) == 200
+        long = [(method, path) for method, path, _ in calls() if (method, path) not in SHORT]
+        assert len(long) > 20, long
+        for method, path in long:
+            target = path.format(study=study, number=1)
+            answer = client.request(method, target, None if method == "GET" else {})
+            assert "--max-reads" in refusal(answer, 429)["detail"], (method, path)
+        assert client.ask(study)["trials"] and client.get(f"/v1/studies/{study}/trials/1").status == 200
+        held.close()
+        eventually(lambda: client.get(f"/v1/studies/{study}/trials/1/why").status == 200, "what has ended is given back")
+
+
+def test_callers_take_turns_to_ask_why():
+    """One caller asks why of dozens of trials at once; another's question waits for few of them."""
+    with Server("--threads", "2") as server:
+        client = server.client()
+        study = told(client, 20000)
+        why = get(f"/v1/studies/{study}/trials/20000/why")
+        many = [send(server, why) for _ in range(40)]
+        eventually(lambda: select.select(many, [], [], 0)[0], "the first has its answer")
+        other = send(server, why, source="127.0.0.2")
+        assert status(other) == 200
+        waiting = len(many) - len(select.select(many, [], [], 0)[0])
+        assert waiting > 20, f"{waiting} of the first caller's 40 wait"
+        for connection in [*many, other]:
+            connection.close()
 
 
 def test_bodies_that_do_not_end_fill_a_share_of_memory():
