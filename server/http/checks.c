@@ -44,15 +44,23 @@ http_refusal http_check_target(const char *target)
     return none;
 }
 
-bool http_target_is_cut(const char *target, size_t length, const char *version)
+/* Is there more between the two than a text of this length and `ends` bytes? Both lie in what was received. */
+static bool is_cut(const char *text, size_t length, const char *next, size_t ends)
 {
-    uintptr_t begin = (uintptr_t)target, end = (uintptr_t)version;
-    return keeps_lines() && end > begin && end - begin < HTTP_HEAD_MEMORY && end - begin > length + 1;
+    uintptr_t begin = (uintptr_t)text, end = (uintptr_t)next;
+    return keeps_lines() && end > begin && end - begin < HTTP_HEAD_MEMORY && end - begin > length + ends;
 }
 
-http_refusal http_refuse_nul(void)
+static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+http_refusal http_check_line(const char *method, const char *target, size_t length, const char *version)
 {
-    return refusal(400, "the request target contains a NUL");
+    size_t n = strspn(method, token);
+    if (method[n] || is_cut(method, n, target, 1))
+        return refusal(400, "the request method is malformed");
+    if (is_cut(target, length, version, 1))
+        return refusal(400, "the request target contains a NUL");
+    return none;
 }
 
 bool http_target_has_slash(const char *target)
@@ -82,10 +90,21 @@ const char *http_target_path(struct MHD_Connection *connection, const char *targ
 
 /* ---- framing ------------------------------------------------------------------------------------------- */
 
+/* Headers of which there is one, and which the server looks at: another program might look at another one. */
+static const char *const single[] = {MHD_HTTP_HEADER_AUTHORIZATION,
+                                     MHD_HTTP_HEADER_CONTENT_TYPE,
+                                     MHD_HTTP_HEADER_CONTENT_ENCODING,
+                                     MHD_HTTP_HEADER_ORIGIN,
+                                     "Idempotency-Key",
+                                     "Last-Event-ID",
+                                     "Sec-Fetch-Site"};
+
 typedef struct framing {
-    int lengths, encodings, hosts, codings;
+    int lengths, encodings, hosts;
+    unsigned singles;     /* bit i: single[i] was there */
+    const char *repeated; /* of them; NULL: none */
     bool bad_length, bad_name, bad_value, bad_line;
-    const char *next; /* where the next line begins if lines end in CR LF; NULL: the first */
+    const char *next; /* where the next line begins if lines end in CR LF */
 } framing;
 
 static bool is_digits(const char *text)
@@ -98,8 +117,6 @@ static bool is_digits(const char *text)
  * length or an encoding with such a name would be overlooked. */
 static bool is_name(const char *name)
 {
-    static const char token[] =
-        "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     static const char *const framing_names[] = {MHD_HTTP_HEADER_CONTENT_LENGTH,
                                                 MHD_HTTP_HEADER_TRANSFER_ENCODING};
     for (size_t i = 0; i < sizeof framing_names / sizeof *framing_names; i++) {
@@ -116,13 +133,32 @@ static bool has_control(const char *text, size_t size)
     return text && (memchr(text, '\0', size) || memchr(text, '\r', size) || memchr(text, '\n', size));
 }
 
-/* libmicrohttpd before 1.0 ends a line at a bare line feed, and a value at a NUL, and leaves lines without a name out.
- * It keeps the lines where they were received, with NULs in place of their ends; so a line that does not begin right
- * after the CR LF of the one before it shows any of these. */
+/* libmicrohttpd before 1.0 ends a line at a bare line feed, a value at a NUL, and the head at a line that begins with
+ * one, and leaves lines without a name out. It keeps the lines where they were received, with NULs in place of their
+ * ends; so a line that does not begin right after the CR LF of the one before it shows any of these. */
 static void check_line(framing *f, const char *key, const char *value, size_t value_size)
 {
     f->bad_line |= f->next && key != f->next;
     f->next = value ? value + value_size + 2 : NULL;
+}
+
+/* The empty line is two bytes, and then the head has the size that libmicrohttpd counts. */
+static void check_last_line(framing *f, struct MHD_Connection *connection, const char *method)
+{
+    const union MHD_ConnectionInfo *head =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    f->bad_line |= f->next && head && (uintptr_t)f->next + 2 != (uintptr_t)method + head->header_size;
+}
+
+static void count_single(framing *f, const char *key)
+{
+    for (size_t i = 0; i < sizeof single / sizeof *single; i++) {
+        if (strcasecmp(key, single[i]) != 0)
+            continue;
+        if (f->singles & 1u << i)
+            f->repeated = single[i];
+        f->singles |= 1u << i;
+    }
 }
 
 static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *key, size_t key_size,
@@ -141,19 +177,19 @@ static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const ch
         f->bad_length |= !value || strcasecmp(value, "chunked") != 0;
     } else if (strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0) {
         f->hosts++;
-    } else if (strcasecmp(key, MHD_HTTP_HEADER_CONTENT_ENCODING) == 0) {
-        f->codings++;
+    } else {
+        count_single(f, key);
     }
     return MHD_YES;
 }
 
-http_refusal http_check_framing(struct MHD_Connection *connection, const char *version)
+http_refusal http_check_framing(struct MHD_Connection *connection, const char *method, const char *version)
 {
-    framing f = {0};
+    framing f = {.next = version + strlen(version) + 2};
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, count_header, &f);
     if (f.bad_name)
         return refusal(400, "a header name is malformed, or a header value continues on another line");
-    f.bad_line |= f.next && (f.next[0] || f.next[1]); /* the empty line */
+    check_last_line(&f, connection, method);
     if (f.bad_line && keeps_lines())
         return refusal(400,
                        "a line of the request head is empty of a name, has a NUL, or does not end in CR LF");
@@ -161,8 +197,8 @@ http_refusal http_check_framing(struct MHD_Connection *connection, const char *v
         return refusal(400, "a header value contains a NUL or the end of a line");
     if (f.encodings && strcmp(version, MHD_HTTP_VERSION_1_0) == 0) /* RFC 9112, 6.1 */
         return refusal(400, "HTTP/1.0 has no Transfer-Encoding");
-    if (f.codings > 1)
-        return refusal(400, "the request has more than one Content-Encoding");
+    if (f.repeated)
+        return refusal(400, "the request has more than one %s", f.repeated);
     if (f.lengths > 1)
         return refusal(400, "the request has more than one Content-Length");
     if (f.lengths && f.encodings)

@@ -199,7 +199,7 @@ static http_refusal check_request(http_connection *c, const char *version)
 {
     if (c->refusal.status)
         return c->refusal; /* of the target */
-    http_refusal refusal = http_check_framing(c->mhd, version);
+    http_refusal refusal = http_check_framing(c->mhd, c->method, version);
     if (refusal.status || c->door->owners || c->request.app->config->tokens_required)
         return refusal; /* a page in a browser has no token, and cannot reach the owner's socket */
     return http_check_origin(c->mhd, c->method, c->request.app->config);

@@ -45,10 +45,9 @@ typedef struct http_refusal {
 
 /* Refuses a target with malformed percent-encoding or an encoded NUL. */
 http_refusal http_check_target(const char *target);
-/* Is there a NUL in the target, between what was passed as it, of this length, and the version that follows it?
- * libmicrohttpd before 1.0 passes what precedes a NUL. */
-bool http_target_is_cut(const char *target, size_t length, const char *version);
-http_refusal http_refuse_nul(void);
+/* Refuses a method that is no token, and a NUL in the method or the target: libmicrohttpd before 1.0 passes what
+ * precedes a NUL. Each lies in what was received; the target had this length. */
+http_refusal http_check_line(const char *method, const char *target, size_t length, const char *version);
 /* Does its path contain an encoded slash? libmicrohttpd decodes it before the path is split, whereas other
  * programs treat it as part of a name. */
 bool http_target_has_slash(const char *target);
@@ -59,7 +58,7 @@ const char *http_target_path(struct MHD_Connection *connection, const char *targ
 
 /* Refuses headers that parsers interpret differently (RFC 9112, 3.2 and 6.3), in the same way with every
  * version of libmicrohttpd. */
-http_refusal http_check_framing(struct MHD_Connection *connection, const char *version);
+http_refusal http_check_framing(struct MHD_Connection *connection, const char *method, const char *version);
 
 /* Without authentication, a web page in the user's browser must not reach the server: neither through a host
  * name that resolves to this server (DNS rebinding), nor by writes from another origin. */

@@ -374,8 +374,8 @@ enum MHD_Result http_handle(void *arg, struct MHD_Connection *mhd, const char *u
         c->path = strdup(path ? path : url);
         if (!c->path)
             return MHD_NO;
-        if (!c->refusal.status && http_target_is_cut(c->target, c->target_length, version))
-            c->refusal = http_refuse_nul();
+        if (!c->refusal.status)
+            c->refusal = http_check_line(method, c->target, c->target_length, version);
         http_open_request(c, version);
         /* Answering now, before the body is read, closes the connection after the answer. */
         if (c->phase == PHASE_ANSWERED && !http_may_go_on(c))
