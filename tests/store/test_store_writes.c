@@ -54,6 +54,53 @@ static void a_failed_write_leaves_nothing_and_ends_its_lane(void **state)
     store_lane_close(good);
 }
 
+static void wait_for_post(void *arg, store_status status, int64_t study, int64_t last_seq)
+{
+    (void)status;
+    (void)study;
+    (void)last_seq;
+    sem_wait(arg);
+}
+
+/* PostgreSQL finds only at the commit that an id is taken. */
+static void a_taken_id_fails_its_own_write_alone(void **state)
+{
+    store *s = ((suite_state *)*state)->s;
+    store_statistics before, after;
+    sem_t go;
+    sem_init(&go, 0, 0);
+    store_lane *good = suite_create(s, "good", NULL), *first, *second;
+    store_waiter changed = STORE_WAITER_INIT, one = STORE_WAITER_INIT, two = STORE_WAITER_INIT;
+    store_event change = {.type = EVENT_STUDY_CHANGED, .time = 4000};
+    store_event made = store_fixture_created("new", 4000);
+    store_write *nothing;
+    assert_int_equal(store_lane_open(&first, s, 0, 0, 0), STORE_OK);
+    assert_int_equal(store_lane_open(&second, s, 0, 0, 0), STORE_OK);
+    /* The writer thread stands still until all are waiting: so they are one group. */
+    assert_int_equal(store_write_new(&nothing, good), STORE_OK);
+    store_read_statistics(s, &before);
+    store_submit(nothing, wait_for_post, &go);
+    store_fixture_submit(good, &change, 1, &changed);
+    store_fixture_submit(first, &made, 1, &one);
+    store_fixture_submit(second, &made, 1, &two);
+    store_fixture_submit(good, &change, 1, &changed);
+    sem_post(&go);
+    store_waiter_wait(&changed, 2);
+    assert_int_equal(changed.first_failure, STORE_OK);
+    assert_int_equal(one.first_failure, STORE_OK);
+    assert_int_equal(two.first_failure, STORE_EXISTS);
+    assert_int_equal(suite_study_of(s, "good").last_seq, 3);
+    assert_int_equal(suite_study_of(s, "new").last_seq, 1);
+    store_read_statistics(s, &after);
+    assert_int_equal(after.writes, before.writes + 4);
+    /* The study that was made goes on. */
+    assert_int_equal(store_fixture_write(first, &change, 1, NULL), STORE_OK);
+    store_lane_close(good);
+    store_lane_close(first);
+    store_lane_close(second);
+    sem_destroy(&go);
+}
+
 static void events_that_do_not_fit_are_refused(void **state)
 {
     store *s = ((suite_state *)*state)->s;
@@ -340,6 +387,7 @@ int main(void)
 {
     static const suite_test tests[] = {
         SUITE_TEST(a_failed_write_leaves_nothing_and_ends_its_lane),
+        SUITE_TEST(a_taken_id_fails_its_own_write_alone),
         SUITE_TEST(events_that_do_not_fit_are_refused),
         SUITE_TEST(an_owner_that_was_overtaken_is_refused),
         SUITE_TEST(done_comes_in_the_order_of_submission),
