@@ -160,7 +160,7 @@ typedef struct store_backend {
     void (*close)(store *s);
 
     /* Any thread. */
-    uint64_t (*wal_bytes)(store *s);
+    void (*add_statistics)(store *s, store_statistics *out); /* NULL: the backend has none of its own */
     store_status (*read_studies)(store *s, const store_study_filter *filter, size_t limit,
                                  store_study_row *row, void *arg, store_error *err);
     store_status (*count_studies)(store *s, size_t *n, store_error *err);

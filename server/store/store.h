@@ -145,6 +145,10 @@ typedef struct store_statistics {
     uint64_t wal_bytes;       /* now; 0 without one */
     uint64_t queued_writes;   /* now */
     store_error last_failure; /* of a write; status STORE_OK: none has failed */
+    /* Of a database on a server: connections made again after one was lost; commits whose answer was lost, and that turned
+     * out to have happened or not; how often the database has lost commits; for how long it has been away now. */
+    uint64_t reconnects, ambiguous_happened, ambiguous_lost, history_lost;
+    double unreachable_seconds; /* 0: it can be reached */
 } store_statistics;
 
 void store_read_statistics(store *s, store_statistics *out);

@@ -183,8 +183,9 @@ void store_read_statistics(store *s, store_statistics *out)
         .commits = atomic_load(&s->commits),
         .writes = atomic_load(&s->written),
         .queued_writes = atomic_load(&s->queued),
-        .wal_bytes = s->backend->wal_bytes(s),
     };
+    if (s->backend->add_statistics)
+        s->backend->add_statistics(s, out);
     pthread_mutex_lock(&s->mutex);
     out->last_failure = s->last_failure;
     pthread_mutex_unlock(&s->mutex);

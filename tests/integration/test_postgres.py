@@ -5,6 +5,7 @@ import atexit
 import concurrent.futures
 import os
 import random
+import signal
 import threading
 import time
 
@@ -235,3 +236,50 @@ def test_what_cannot_hold_studies_is_refused():
         postgres().sql("ALTER SYSTEM RESET fsync")
         postgres().sql("SELECT pg_reload_conf()")
         eventually(lambda: postgres().sql("SHOW fsync") == ["on"])
+
+
+def test_a_missing_synchronous_standby_is_a_database_that_is_away():
+    """Commits wait for a standby that is not there: writes answer 503 after the patience, and what was not answered is
+    carried out once at most."""
+    uri = migrated()
+
+    def wait_for_standbys(names):
+        postgres().sql(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
+        postgres().sql("SELECT pg_reload_conf()")
+        eventually(lambda: postgres().sql("SHOW synchronous_standby_names") == [names])
+
+    with served(uri, "--database-patience", "2") as server:
+        client = server.client()
+        client.create(definition(id="study", seed=6))
+        trial = client.ask("study", 1, worker="w")["trials"][0]
+        wait_for_standbys("nobody")
+        try:
+            answer = client.request("POST", "/v1/studies/study/tell", {"results": [measure(trial)]})
+            assert answer.status == 503 and int(answer.headers["Retry-After"]) > 0, answer
+            assert client.request("GET", "/v1/studies/study").status == 200
+            away = client.request("GET", "/metrics").body.decode()
+            assert float(away.split("\nbanditd_database_unreachable_seconds ")[1].split("\n")[0]) > 1, away
+        finally:
+            wait_for_standbys("")
+        eventually(lambda: client.request("GET", "/readyz").status == 200, "readiness")
+        client.tell("study", [measure(trial)])
+        study = client.study("study")
+        assert (study["observations"], study["trials_completed"]) == (1, 1), study
+        there = client.request("GET", "/metrics").body.decode()
+        assert "\nbanditd_database_unreachable_seconds 0\n" in there, there
+    assert run_to_end("check", "--database", uri)[0] == 0
+
+
+def test_a_server_that_was_cut_off_finds_its_successor():
+    """Another server holds the lock when the first one comes back: it says so, and does not wait for the patience."""
+    uri = migrated()
+    with served(uri, "--database-patience", "600") as former:
+        client = former.client()
+        client.create(definition(id="study"))
+        former.process.send_signal(signal.SIGSTOP)
+        postgres().end_writer()
+        with served(uri) as latter:
+            former.process.send_signal(signal.SIGCONT)
+            assert client.request("POST", "/v1/studies/study/ask", {"count": 1}).status == 503
+            former.says("database_taken")
+            assert len(latter.client().ask("study", 1)["trials"]) == 1

@@ -255,12 +255,6 @@ static void memory_close(store *base)
     free(s);
 }
 
-static uint64_t memory_wal_bytes(store *base)
-{
-    (void)base;
-    return 0;
-}
-
 static const store_backend memory_backend = {
     .begin = memory_begin,
     .commit = memory_commit,
@@ -308,7 +302,6 @@ static const store_backend memory_backend = {
     .chore = memory_chore,
     .idle = memory_after_commit,
     .close = memory_close,
-    .wal_bytes = memory_wal_bytes,
     .read_studies = memory_read_studies,
     .count_studies = memory_count_studies,
     .read_totals = memory_read_totals,

@@ -2,8 +2,9 @@
  * its journal, and those with rows are answered whole. */
 #include "server/store/postgres/postgres.h"
 
+#include "proto/arrays.h"
+
 #include <endian.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -49,33 +50,6 @@ bool pg_send(pg_connection *c, int id, const pg_parameters *p)
     return pq.PQsendQueryPrepared(c->conn, name, p->n, p->values, p->lengths, p->formats, 1) == 1;
 }
 
-/* Waits for the socket; false: for too long. */
-static bool wait_for(pg_connection *c, short events, double deadline)
-{
-    struct pollfd watched = {.fd = pq.PQsocket(c->conn), .events = events};
-    double left = deadline - store_clock();
-    return watched.fd >= 0 && left > 0 && poll(&watched, 1, (int)(left * 1000) + 1) >= 0;
-}
-
-PGresult *pg_result(pg_connection *c)
-{
-    if (!c->store)
-        return pq.PQgetResult(c->conn);
-    /* The server may stop reading until its answers are read: so both are done at once. */
-    double deadline = store_clock() + (c->store->patience > 1 ? c->store->patience : 1);
-    int unsent = 1;
-    while (unsent || pq.PQisBusy(c->conn)) {
-        unsent = unsent ? pq.PQflush(c->conn) : 0;
-        if (unsent < 0)
-            return NULL;
-        if (!unsent && !pq.PQisBusy(c->conn))
-            break;
-        if (!wait_for(c, unsent ? POLLIN | POLLOUT : POLLIN, deadline) || pq.PQconsumeInput(c->conn) != 1)
-            return NULL;
-    }
-    return pq.PQgetResult(c->conn);
-}
-
 /* ---- a statement with rows ------------------------------------------------------------------------------ */
 
 /* A reader's statement before its first use. */
@@ -93,13 +67,29 @@ static bool prepare(pg_connection *c, int id, const pg_parameters *parameters)
 }
 
 /* A reader's statement with its parameters. */
-static void send_started(pg_connection *c)
+static void send_entry(pg_connection *c, const pg_entry *entry)
 {
     pg_parameters parameters;
-    pg_decode(&parameters, &c->bytes, 0, c->types);
-    if (prepare(c, (int)c->id, &parameters) &&
-        (!pg_send(c, (int)c->id, &parameters) || pq.PQsetSingleRowMode(c->conn) != 1))
+    pg_decode(&parameters, &c->bytes, entry->at, entry->types);
+    if (prepare(c, entry->id, &parameters) &&
+        (!pg_send(c, entry->id, &parameters) || pq.PQsetSingleRowMode(c->conn) != 1))
         pg_fail_lost(c, &c->error, "a query");
+}
+
+/* A read begins with SQL_BEGIN. False: out of memory. */
+static bool note_asked(pg_connection *c, int id, const char *types, va_list args)
+{
+    if (id == SQL_BEGIN) {
+        c->n_asked = c->bytes.n = 0;
+        c->seen = 0;
+    }
+    c->taken = 0;
+    size_t at = c->bytes.n;
+    if (!wire_grow(&c->asked, &c->asked_capacity, c->n_asked + 1, 4, sizeof *c->asked) ||
+        !pg_encode(&c->bytes, types, args))
+        return false;
+    c->asked[c->n_asked++] = (pg_entry){.id = id, .types = types, .at = at};
+    return true;
 }
 
 static void start(sql_connection *base, sql_id id, const char *types, va_list args)
@@ -107,21 +97,38 @@ static void start(sql_connection *base, sql_id id, const char *types, va_list ar
     pg_connection *c = of(base);
     pq.PQclear(c->result);
     c->result = NULL;
-    c->id = id;
-    c->types = types;
     c->row = -1;
-    c->taken = 0;
     c->error = (store_error){0};
-    c->bytes.n = 0;
-    if (!pg_encode(&c->bytes, types, args)) {
-        store_error_set(&c->error, STORE_NO_MEMORY, "out of memory");
-    } else if (c->store) {
-        store_error error = {0};
-        pg_ask(c->store, (int)id, types, &c->bytes, &error);
-        c->error = error;
-    } else {
-        send_started(c);
+    if (c->store) {
+        c->bytes.n = 0;
+        if (pg_encode(&c->bytes, types, args)) {
+            store_error error = {0};
+            pg_ask(c->store, (int)id, types, &c->bytes, &error);
+            c->error = error;
+            return;
+        }
+    } else if (note_asked(c, (int)id, types, args)) {
+        send_entry(c, &c->asked[c->n_asked - 1]);
+        return;
     }
+    store_error_set(&c->error, STORE_NO_MEMORY, "out of memory");
+}
+
+/* FNV-1a over eight bytes at a time, with the columns' lengths. */
+static uint64_t hash_row(uint64_t hash, const PGresult *row)
+{
+    for (int column = 0; column < pq.PQnfields(row); column++) {
+        const char *value = pq.PQgetvalue(row, 0, column);
+        size_t n = (size_t)pq.PQgetlength(row, 0, column);
+        hash = (hash ^ (n * 2 + (pq.PQgetisnull(row, 0, column) == 1))) * 0x100000001b3u;
+        for (size_t at = 0; at < n; at += 8) {
+            uint64_t eight = 0;
+            memcpy(&eight, value + at, n - at < 8 ? n - at : 8);
+            hash = (hash ^ eight) * 0x100000001b3u;
+            hash ^= hash >> 32;
+        }
+    }
+    return hash;
 }
 
 /* The reader's next row. */
@@ -132,8 +139,10 @@ static bool receive(pg_connection *c)
     c->row = 0;
     while (!c->error.status && (c->result = pq.PQgetResult(c->conn))) {
         ExecStatusType status = pq.PQresultStatus(c->result);
-        if (status == PGRES_SINGLE_TUPLE)
+        if (status == PGRES_SINGLE_TUPLE) {
+            c->seen = hash_row(c->seen, c->result);
             return true;
+        }
         if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
             pg_fail(c, c->result, &c->error, "a query");
         pq.PQclear(c->result);
@@ -142,21 +151,36 @@ static bool receive(pg_connection *c)
     return false;
 }
 
-/* Asks again over a new connection, up to the row behind those that were taken: they come in their order, and what is
- * added comes behind them. */
+/* Sends all statements of the read over a new connection, and receives as many rows as have been taken. */
+static void read_again(pg_connection *c)
+{
+    c->error = (store_error){0};
+    c->seen = 0;
+    pg_connect(c, c->pool->uri, &c->error);
+    for (size_t i = 0; i < c->n_asked && !c->error.status; i++) {
+        bool last = i + 1 == c->n_asked;
+        size_t passed = 0;
+        send_entry(c, &c->asked[i]);
+        while (!c->error.status && (!last || passed < c->taken) && receive(c))
+            passed++;
+    }
+}
+
+/* The connection is lost. The whole read begins again, and sees another moment: it goes on only if the rows that were
+ * taken come again, all of them and unchanged. So a read never mixes two moments. */
 static bool ask_again(pg_connection *c)
 {
     double deadline = store_clock() + c->pool->patience;
+    uint64_t seen = c->seen;
     while (c->error.status == STORE_UNREACHABLE && store_clock() < deadline) {
-        size_t passed = 0;
-        c->error = (store_error){0};
-        if (pg_connect(c, c->pool->uri, &c->error) == STORE_OK &&
-            pg_execute_text(c, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", &c->error) == STORE_OK)
-            send_started(c);
-        while (!c->error.status && passed < c->taken && receive(c))
-            passed++;
-        if (!c->error.status)
+        read_again(c);
+        if (!c->error.status && c->seen == seen)
             return true;
+        if (!c->error.status) {
+            store_error_set(&c->error, STORE_UNREACHABLE,
+                            "the connection was lost in the middle of a read, and its rows have changed");
+            break;
+        }
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     }
     c->pool = NULL; /* once is enough */
@@ -169,8 +193,9 @@ static bool step(sql_connection *base)
     if (c->store)
         return c->result && ++c->row < pq.PQntuples(c->result);
     bool more = receive(c);
-    while (!more && c->error.status == STORE_UNREACHABLE && c->pool && c->id != SQL_BEGIN &&
-           c->id != SQL_COMMIT && ask_again(c))
+    int id = c->n_asked ? c->asked[c->n_asked - 1].id : SQL_BEGIN;
+    while (!more && c->error.status == STORE_UNREACHABLE && c->pool && id != SQL_BEGIN && id != SQL_COMMIT &&
+           ask_again(c))
         more = receive(c);
     c->taken += more;
     return more;

@@ -136,6 +136,7 @@ static store_status exchange(pg_store *s, const pg_entry *entries, size_t n, con
 {
     pg_parameters p;
     bool alive = s->writer.conn != NULL;
+    pg_set_deadline(s);
     store_status status = alive ? prepare_missing(s, entries, n, bytes, err) : STORE_OK;
     if (status)
         return status;
@@ -270,7 +271,8 @@ store_status pg_commit(store *base, store_error *err)
     s->maybe_next = true;
     if (!status)
         status = send_journal(s, &happened, err);
-    s->maybe_next = status == STORE_UNREACHABLE;
+    if (s->open) /* the server has answered */
+        s->maybe_next = false;
     if (status == STORE_ELSEWHERE)
         atomic_store(&s->taken, true);
     if (status) {

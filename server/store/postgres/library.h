@@ -22,18 +22,18 @@
     X(PQfinish)                                                                                              \
     X(PQflush)                                                                                               \
     X(PQfreemem)                                                                                             \
-    X(PQftype)                                                                                               \
     X(PQgetResult)                                                                                           \
     X(PQgetisnull)                                                                                           \
     X(PQgetlength)                                                                                           \
     X(PQgetvalue)                                                                                            \
     X(PQisBusy)                                                                                              \
+    X(PQnfields)                                                                                             \
     X(PQntuples)                                                                                             \
     X(PQpipelineSync)                                                                                        \
     X(PQresultErrorField)                                                                                    \
-    X(PQresultErrorMessage)                                                                                  \
     X(PQresultStatus)                                                                                        \
     X(PQsendPrepare)                                                                                         \
+    X(PQsendQuery)                                                                                           \
     X(PQsendQueryPrepared)                                                                                   \
     X(PQserverVersion)                                                                                       \
     X(PQsetNoticeReceiver)                                                                                   \

@@ -129,11 +129,7 @@ static store_status start_clean(pg_store *s, store_error *err)
     store *base = &s->sql.base;
     store_status status = pg_begin(base, err);
     if (!status)
-        status = sql_run(&s->writer.base, err, SQL_CONTENTS_DROP_STAGED, "");
-    if (!status)
-        status = sql_run(&s->writer.base, err, SQL_CONTENTS_DROP_OF_STAGED, "");
-    if (!status)
-        status = sql_run(&s->writer.base, err, SQL_STUDIES_DROP_STAGED, "");
+        status = sql_drop_staged(base, err);
     if (!status)
         status = pg_commit(base, err);
     else if (s->open)
@@ -153,6 +149,7 @@ store_status store_open_postgres(store **out, const char *uri, double patience, 
     s->writer.store = s;
     pthread_mutex_init(&s->sql.base.mutex, NULL); /* store_start makes its own */
     store_status status = open_patiently(s, err);
+    pg_set_deadline(s);
     if (!status)
         status = pg_take_over(s, err);
     if (!status)
@@ -177,10 +174,15 @@ static void pg_close(store *base)
     pg_free(pg_of(base));
 }
 
-static uint64_t wal_bytes(store *s)
+static void add_statistics(store *base, store_statistics *out)
 {
-    (void)s;
-    return 0;
+    pg_store *s = pg_of(base);
+    double since = atomic_load(&s->away_since), now = store_clock();
+    out->reconnects = atomic_load(&s->reconnects);
+    out->ambiguous_happened = atomic_load(&s->ambiguous_happened);
+    out->ambiguous_lost = atomic_load(&s->ambiguous_lost);
+    out->history_lost = atomic_load(&s->history_lost);
+    out->unreachable_seconds = since > 0 && now > since ? now - since : 0;
 }
 
 const store_backend pg_backend = {
@@ -208,7 +210,7 @@ const store_backend pg_backend = {
     .chore = pg_chore,
     .idle = pg_idle,
     .close = pg_close,
-    .wal_bytes = wal_bytes,
+    .add_statistics = add_statistics,
     .read_candidates = pg_read_candidates,
     .read_candidates_at = pg_read_candidates_at,
     SQL_BACKEND,

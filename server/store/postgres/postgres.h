@@ -47,25 +47,29 @@ typedef struct pg_connection {
     sql_connection base;
     struct pg_connection *next; /* in the pool of readers */
     pg_store *store;            /* of the writer; NULL: this is a reader */
-    pg_store *pool; /* of a reader, which connects again where its connection is lost; NULL: it does not */
-    PGconn *conn;   /* NULL: none */
+    pg_store *pool;  /* of a reader, which connects again where its connection is lost; NULL: it does not */
+    PGconn *conn;    /* NULL: none */
+    double deadline; /* of store_clock: an answer that comes later counts as a lost connection; 0: none */
     bool prepared[PG_COUNT];
     bool unconfirmed; /* a commit was not waited for until the standbys had it */
-    pg_bytes bytes;   /* parameters of the statement under way */
+    pg_bytes bytes;   /* parameters of the statement under way; of a reader: of all in `asked` */
     /* The statement under way. */
-    sql_id id;
-    const char *types;
     PGresult *result;
     int row;
-    size_t taken;      /* rows so far */
     store_error error; /* status STORE_OK: none */
+    /* Of a reader: its read so far, which begins again where the connection is lost. */
+    struct pg_entry *asked; /* its statements */
+    size_t n_asked, asked_capacity;
+    size_t taken;  /* rows of the last one */
+    uint64_t seen; /* a hash of the rows of all */
 } pg_connection;
 
-/* One statement of the writer's transaction. */
+/* One statement of a transaction. */
 typedef struct pg_entry {
     int id; /* sql_id or pg_id */
     const char *types;
-    size_t at;              /* of its parameters in the bytes */
+    size_t at; /* of its parameters in the bytes */
+    /* Of the writer's: */
     store_status unchanged; /* the status if it changes no row; STORE_OK: it need not */
     char *message;          /* for that, owned */
 } pg_entry;
@@ -75,6 +79,7 @@ struct pg_store {
     char *uri;       /* as the user gave it: may hold a password, never shown */
     char name[160];  /* to be shown */
     double patience; /* s for which a lost database is waited for */
+    double asked_at; /* of store_clock: when the writer began to wait for answers */
     bool snapshot;   /* `writer` is a reader, and one transaction serves all reads */
     bool is_read; /* a snapshot's `writer` is in a read: reads of its callbacks take other connections, … */
     char moment[64]; /* … which import this name of the snapshot */
@@ -91,9 +96,9 @@ struct pg_store {
     int64_t studies;             /* the last number that a study has */
     char session[64];            /* the last one that had the lock: its process and start */
     atomic_bool taken;           /* another server has had the lock since: nothing is written any more */
-    _Atomic double unread_since; /* the same, for reads */
     _Atomic double away_since;   /* of store_clock; 0: the database can be reached */
-    _Atomic uint64_t reconnects, ambiguous_happened, ambiguous_lost;
+    _Atomic double unread_since; /* the same, for reads */
+    _Atomic uint64_t reconnects, ambiguous_happened, ambiguous_lost, history_lost;
 
     struct pg_known *known;
 
@@ -123,6 +128,13 @@ store_status pg_connect(pg_connection *c, const char *uri, store_error *err);
  * texts. */
 store_status pg_enter_pipeline(pg_connection *c, store_error *err);
 void pg_disconnect(pg_connection *c);
+
+/* Sends what is left to be sent, and waits until a result can be taken without waiting. False: the connection is lost, or
+ * its deadline has passed. */
+bool pg_await(pg_connection *c);
+
+/* The next result; NULL: the statement has no other, or the connection is lost or past its deadline. */
+PGresult *pg_result(pg_connection *c);
 
 /* The server, database and user of the connection, without the password. */
 void pg_describe(const pg_connection *c, char *out, size_t size);
@@ -156,10 +168,6 @@ enum { pg_longest_statement = 1024 };
 bool pg_send_preparation(pg_connection *c, int id, const pg_parameters *parameters);
 bool pg_send(pg_connection *c, int id, const pg_parameters *parameters);
 
-/* The next result; NULL: the statement has no other, or the connection is lost. The writer waits for at most the
- * store's patience. */
-PGresult *pg_result(pg_connection *c);
-
 /* ---- journal.c: on the writer thread ------------------------------------------------------------------- */
 
 store_status pg_begin(store *s, store_error *err);
@@ -181,6 +189,9 @@ store_status pg_ask(pg_store *s, int id, const char *types, const pg_bytes *byte
 
 /* ---- recover.c: on the writer thread ------------------------------------------------------------------- */
 
+/* The writer waits for answers for the patience, from now. */
+void pg_set_deadline(pg_store *s);
+
 /* Takes the lock, until the session ends. STORE_BUSY: another server has it. */
 store_status pg_lock(pg_store *s, store_error *err);
 
@@ -188,7 +199,7 @@ store_status pg_lock(pg_store *s, store_error *err);
 store_status pg_take_over(pg_store *s, store_error *err);
 
 /* After the connection was lost: connects and takes the lock again, for at most the patience. *happened: the commit that
- * was under way has happened. STORE_ELSEWHERE: another server has had the lock meanwhile. */
+ * was under way has happened. STORE_ELSEWHERE: another server has had the lock meanwhile, or has it now. */
 store_status pg_recover(pg_store *s, bool *happened, store_error *err);
 
 /* ---- known.c: on the writer thread --------------------------------------------------------------------- */

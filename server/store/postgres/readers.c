@@ -25,6 +25,7 @@ static void drop(pg_connection *c)
 {
     pg_disconnect(c);
     free(c->bytes.bytes);
+    free(c->asked);
     free(c);
 }
 
@@ -63,12 +64,6 @@ static pg_connection *open_reader(pg_store *s, store_status *status, store_error
         return c;
     drop(c);
     return NULL;
-}
-
-/* For the probe: does the database answer? */
-static void note_read(store *base, store_status status)
-{
-    atomic_store(&base->read_failed, status != STORE_OK && status != STORE_NOT_FOUND);
 }
 
 /* Idle connections may have been lost while nobody looked. */
@@ -133,7 +128,7 @@ sql_connection *pg_begin_read(store *base, store_status *status, store_error *er
         if (atomic_compare_exchange_strong(&s->unread_since, &since, now))
             since = now;
         if (*status != STORE_UNREACHABLE || now - since >= s->patience) {
-            note_read(base, *status);
+            sql_note_read(base, *status);
             if (err)
                 *err = own;
             return NULL;
@@ -150,7 +145,7 @@ store_status pg_end_read(store *base, sql_connection *connection, store_status s
         s->is_read = false;
         return status;
     }
-    note_read(base, status);
+    sql_note_read(base, status);
     bool good = c->error.status == STORE_OK || c->error.status == STORE_NOT_FOUND;
     if (good && sql_run(&c->base, NULL, SQL_COMMIT, "") == STORE_OK) /* only releases the snapshot */
         give_back(s, c);

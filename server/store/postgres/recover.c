@@ -17,6 +17,7 @@
 static const double former_ends_within = 3.0; /* s, for the session of a server that has just ended */
 static const double terminates_after = 1.0;   /* s, for which the former session may keep the lock */
 static const double longest_pause = 1.0;      /* s, between attempts */
+static const double shortest_attempt = 2.0;   /* s, for one after the patience */
 
 static void pause_for(double seconds)
 {
@@ -39,6 +40,12 @@ static store_status note_session(pg_store *s, store_error *err)
     return pg_read_text(
         &s->writer, "SELECT pid || ' ' || backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()",
         s->session, sizeof s->session, err);
+}
+
+void pg_set_deadline(pg_store *s)
+{
+    s->asked_at = store_clock();
+    s->writer.deadline = s->asked_at + (s->patience > 1 ? s->patience : 1);
 }
 
 store_status pg_lock(pg_store *s, store_error *err)
@@ -90,14 +97,33 @@ static void end_former_session(pg_store *s)
     pq.PQclear(result);
 }
 
-static store_status lock_again(pg_store *s, double deadline, store_error *err)
+/* Another server has had the lock since this one. */
+static store_status note_taken(pg_store *s, store_error *err)
+{
+    if (!atomic_exchange(&s->taken, true))
+        log_event(LOG_ERROR, "database_taken", "db", s->name, NULL);
+    return store_fail(err, STORE_ELSEWHERE, "another server has taken this database over: restart this one");
+}
+
+/* While another session has the lock: is it another server's? */
+static store_status look_for_successor(pg_store *s, store_error *err)
+{
+    int64_t generation;
+    store_status status = pg_read_integer(&s->writer, "SELECT generation FROM writer", &generation, err);
+    return status || generation == s->generation ? status : note_taken(s, err);
+}
+
+static store_status lock_again(pg_store *s, store_error *err)
 {
     bool locked = false, ended = false;
     double begun = store_clock();
     store_status status = try_lock(&s->writer, &locked, err);
     while (!status && !locked) {
         double now = store_clock();
-        if (now >= deadline)
+        status = look_for_successor(s, err);
+        if (status)
+            return status;
+        if (now >= s->writer.deadline)
             return store_fail(err, STORE_UNREACHABLE, "another session keeps the database's lock");
         if (!ended && now - begun >= terminates_after) {
             end_former_session(s);
@@ -106,13 +132,12 @@ static store_status lock_again(pg_store *s, double deadline, store_error *err)
         pause_for(0.02);
         status = try_lock(&s->writer, &locked, err);
     }
-    return status;
+    return status ? status : note_session(s, err);
 }
 
 /* One attempt, up to the number of the last commit. The update is there so that, on a database with synchronous
  * standbys, they have all that was committed before. */
-static store_status attempt(pg_store *s, double deadline, int64_t *generation, int64_t *number,
-                            store_error *err)
+static store_status attempt(pg_store *s, int64_t *generation, int64_t *number, store_error *err)
 {
     char row[64];
     long long found[2] = {0};
@@ -122,7 +147,7 @@ static store_status attempt(pg_store *s, double deadline, int64_t *generation, i
     if (!status && *row == 't')
         status = store_fail(err, STORE_UNREACHABLE, "%s is a standby", s->name);
     if (!status)
-        status = lock_again(s, deadline, err);
+        status = lock_again(s, err);
     if (!status)
         status = pg_read_text(
             &s->writer, "UPDATE writer SET generation = generation RETURNING generation || ' ' || number",
@@ -131,8 +156,6 @@ static store_status attempt(pg_store *s, double deadline, int64_t *generation, i
         status = store_fail(err, STORE_UNREACHABLE, "the standbys do not have the commit");
     if (!status && sscanf(row, "%lld %lld", &found[0], &found[1]) != 2)
         status = store_fail(err, STORE_CORRUPT, "%s: the table banditd.writer has no row", s->name);
-    if (!status)
-        status = note_session(s, err);
     if (!status)
         status = pg_enter_pipeline(&s->writer, err);
     *generation = found[0];
@@ -160,13 +183,11 @@ static store_status compare(pg_store *s, int64_t generation, int64_t number, boo
 {
     *happened = s->maybe_next && number == s->number + 1;
     if (generation != s->generation) {
-        atomic_store(&s->taken, true);
         pg_disconnect(&s->writer);
-        log_event(LOG_ERROR, "database_taken", "db", s->name, NULL);
-        return store_fail(err, STORE_ELSEWHERE,
-                          "another server has taken this database over: restart this one");
+        return note_taken(s, err);
     }
     if (number != s->number && !*happened) {
+        atomic_fetch_add(&s->history_lost, 1);
         log_event(LOG_ERROR, "history_lost", "db", s->name, "commits",
                   log_format("%lld", (long long)(s->number - number)), NULL);
         s->number = number;
@@ -190,11 +211,13 @@ store_status pg_recover(pg_store *s, bool *happened, store_error *err)
     *happened = false;
     pg_fail_lost(&s->writer, &own, "writing");
     if (s->writer.conn)
-        note_away(s, now, &own);
+        note_away(s, s->asked_at, &own); /* the patience counts from there */
     double since = atomic_load(&s->away_since);
     double deadline = (since > 0 ? since : now) + s->patience;
     for (;;) {
-        store_status status = attempt(s, deadline, &generation, &number, &own);
+        double least = now + shortest_attempt;
+        s->writer.deadline = deadline > least ? deadline : least;
+        store_status status = attempt(s, &generation, &number, &own);
         now = store_clock();
         if (!status) {
             note_back(s, now);
@@ -202,8 +225,11 @@ store_status pg_recover(pg_store *s, bool *happened, store_error *err)
         }
         pg_disconnect(&s->writer);
         note_away(s, now, &own);
-        if (status != STORE_UNREACHABLE || now >= deadline)
-            return store_fail(err, STORE_UNREACHABLE, "%s", own.message);
+        if (status != STORE_UNREACHABLE || now >= deadline) {
+            if (err)
+                *err = own;
+            return status;
+        }
         pause_for(pause);
         pause = pause * 2 < longest_pause ? pause * 2 : longest_pause;
     }

@@ -1,5 +1,6 @@
 #include "server/store/postgres/postgres.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,9 +117,9 @@ static store_status status_of(const char *state)
         {"57P0", STORE_UNREACHABLE},  /* the server is stopping, starting, or ended the session */
         {"25006", STORE_UNREACHABLE}, /* it has become a standby */
         {"25P03", STORE_UNREACHABLE}, /* a session's time-outs */
-        {"57P05", STORE_UNREACHABLE}, {"53300", STORE_UNREACHABLE}, /* too many connections */
-        {"53100", STORE_FULL},        {"53200", STORE_NO_MEMORY},   {"23", STORE_EXISTS}, /* constraints */
-        {"XX00", STORE_CORRUPT},      {"42501", STORE_READ_ONLY},                         /* privileges */
+        {"53300", STORE_UNREACHABLE}, /* too many connections */
+        {"53100", STORE_FULL},        {"53200", STORE_NO_MEMORY}, {"23", STORE_EXISTS}, /* constraints */
+        {"XX00", STORE_CORRUPT},      {"42501", STORE_READ_ONLY},                       /* privileges */
     };
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (is_class(state, meanings[i].class))
@@ -136,9 +137,11 @@ static int line_length(const char *text)
 store_status pg_fail_lost(pg_connection *c, store_error *err, const char *what)
 {
     const char *text = c->conn ? pq.PQerrorMessage(c->conn) : "";
-    int n = line_length(text);
-    return store_fail(err, STORE_UNREACHABLE, "%s: %.*s", what, n ? n : 22,
-                      n ? text : "the connection is lost");
+    if (!*text && c->deadline > 0 && store_clock() >= c->deadline)
+        text = "the database does not answer";
+    else if (!*text)
+        text = "the connection is lost";
+    return store_fail(err, STORE_UNREACHABLE, "%s: %.*s", what, line_length(text), text);
 }
 
 store_status pg_fail(pg_connection *c, const PGresult *result, store_error *err, const char *what)
@@ -151,7 +154,59 @@ store_status pg_fail(pg_connection *c, const PGresult *result, store_error *err,
                       text ? text : "", state);
 }
 
+/* ---- waiting ------------------------------------------------------------------------------------------- */
+
+/* Waits for the socket; false: for too long. */
+static bool wait_for(pg_connection *c, short events)
+{
+    struct pollfd watched = {.fd = pq.PQsocket(c->conn), .events = events};
+    double left = c->deadline - store_clock();
+    return watched.fd >= 0 && left > 0 && poll(&watched, 1, (int)(left * 1000) + 1) >= 0;
+}
+
+bool pg_await(pg_connection *c)
+{
+    /* The server may stop reading until its answers are read: so both are done at once. */
+    int unsent = 1;
+    while (unsent || pq.PQisBusy(c->conn)) {
+        unsent = unsent ? pq.PQflush(c->conn) : 0;
+        if (unsent < 0)
+            return false;
+        if (!unsent && !pq.PQisBusy(c->conn))
+            break;
+        if (!wait_for(c, unsent ? POLLIN | POLLOUT : POLLIN) || pq.PQconsumeInput(c->conn) != 1)
+            return false;
+    }
+    return true;
+}
+
+PGresult *pg_result(pg_connection *c)
+{
+    return c->deadline == 0 || pg_await(c) ? pq.PQgetResult(c->conn) : NULL;
+}
+
 /* ---- plain texts --------------------------------------------------------------------------------------- */
+
+/* The last result, which is the one that failed if one has. NULL: the connection is lost or past its deadline. */
+static PGresult *run_text(pg_connection *c, const char *sql)
+{
+    PGresult *last = NULL, *next;
+    if (c->deadline == 0)
+        return pq.PQexec(c->conn, sql);
+    if (pq.PQsendQuery(c->conn, sql) != 1)
+        return NULL;
+    for (;;) {
+        bool answered = pg_await(c);
+        next = answered ? pq.PQgetResult(c->conn) : NULL;
+        if (next || !answered)
+            pq.PQclear(last);
+        if (!answered)
+            return NULL;
+        if (!next)
+            return last;
+        last = next;
+    }
+}
 
 static bool is_good(const PGresult *result)
 {
@@ -161,7 +216,7 @@ static bool is_good(const PGresult *result)
 
 store_status pg_execute_text(pg_connection *c, const char *sql, store_error *err)
 {
-    PGresult *result = pq.PQexec(c->conn, sql);
+    PGresult *result = run_text(c, sql);
     store_status status = is_good(result) ? STORE_OK : pg_fail(c, result, err, "a statement");
     pq.PQclear(result);
     return status;
@@ -169,7 +224,7 @@ store_status pg_execute_text(pg_connection *c, const char *sql, store_error *err
 
 store_status pg_read_text(pg_connection *c, const char *sql, char *out, size_t size, store_error *err)
 {
-    PGresult *result = pq.PQexec(c->conn, sql);
+    PGresult *result = run_text(c, sql);
     bool good = is_good(result);
     store_status status = good ? STORE_OK : pg_fail(c, result, err, "a query");
     snprintf(out, size, "%s", good && pq.PQntuples(result) > 0 ? pq.PQgetvalue(result, 0, 0) : "");

@@ -102,6 +102,11 @@ sql_connection *sql_begin_study(store *s, int64_t study, reader_study *alive, st
     return c;
 }
 
+void sql_note_read(store *s, store_status status)
+{
+    atomic_store(&s->read_failed, status != STORE_OK && status != STORE_NOT_FOUND);
+}
+
 int64_t sql_limit(size_t limit)
 {
     return limit > INT64_MAX ? INT64_MAX : (int64_t)limit;

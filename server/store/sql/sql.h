@@ -107,6 +107,9 @@ store_status sql_end_read(store *s, sql_connection *c, store_status status);
 sql_connection *sql_begin_study(store *s, int64_t study, reader_study *alive, store_status *status,
                                 store_error *err);
 
+/* Says to the probe whether the database answers reads. */
+void sql_note_read(store *s, store_status status);
+
 int64_t sql_limit(size_t limit); /* as SQL's integer */
 
 /* ---- functions of store_backend: write.c, tokens.c, observations.c, keys.c, read.c, read_trials.c ---------------- */
@@ -116,6 +119,8 @@ store_status sql_study_save(store *s, const study_record *record, store_error *e
 store_status sql_study_describe(store *s, const study_record *record, const char *definition,
                                 const char *reason, store_error *err);
 store_status sql_study_delete(store *s, int64_t study, store_error *err);
+/* Drops the uploads and staged studies that an earlier server left unfinished. */
+store_status sql_drop_staged(store *s, store_error *err);
 store_status sql_study_stage(store *s, int64_t study, store_error *err);
 store_status sql_study_publish(store *s, int64_t study, store_error *err);
 store_status sql_log_append(store *s, int64_t study, int64_t seq, const store_event *event,

@@ -64,6 +64,16 @@ store_status sql_study_delete(store *s, int64_t study, store_error *err)
     return status ? status : sql_run(c, err, SQL_CONTENTS_DROP_OF_STUDY, "i", study);
 }
 
+store_status sql_drop_staged(store *s, store_error *err)
+{
+    static const sql_id statements[] = {SQL_CONTENTS_DROP_STAGED, SQL_CONTENTS_DROP_OF_STAGED,
+                                        SQL_STUDIES_DROP_STAGED};
+    store_status status = STORE_OK;
+    for (size_t i = 0; !status && i < sizeof statements / sizeof *statements; i++)
+        status = sql_run(sql_writer(s), err, statements[i], "");
+    return status;
+}
+
 store_status sql_study_stage(store *s, int64_t study, store_error *err)
 {
     return sql_run(sql_writer(s), err, SQL_STUDY_STAGE, "i", study);

@@ -60,17 +60,12 @@ static store_status find_next_content(sqlite_store *s, int64_t *out, store_error
 
 store_status sqlite_start_clean(sqlite_store *s, store_error *err)
 {
-    connection *c = &s->writer;
     store_status status = sqlite_begin(&s->sql.base, err);
     if (status)
         return status;
-    status = connection_run(c, err, SQL_CONTENTS_DROP_STAGED, "");
+    status = sql_drop_staged(&s->sql.base, err);
     if (!status)
-        status = connection_run(c, err, SQL_CONTENTS_DROP_OF_STAGED, "");
-    if (!status)
-        status = connection_run(c, err, SQL_STUDIES_DROP_STAGED, "");
-    if (!status)
-        status = connection_run(c, err, SQL_TOUCH, "");
+        status = connection_run(&s->writer, err, SQL_TOUCH, "");
     if (!status)
         status = sqlite_commit(&s->sql.base, err);
     else
@@ -118,12 +113,12 @@ static void sqlite_close(store *base)
     sqlite_free(s);
 }
 
-uint64_t sqlite_wal_bytes(store *s)
+static void add_statistics(store *s, store_statistics *out)
 {
     char name[PATH_MAX + 8];
     struct stat st;
     snprintf(name, sizeof name, "%s-wal", sqlite_of(s)->path);
-    return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
+    out->wal_bytes = stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
 sqlite_store *sqlite_new(const char *path)
@@ -219,7 +214,7 @@ const store_backend sqlite_backend = {
     .chore = sqlite_chore,
     .idle = sqlite_idle,
     .close = sqlite_close,
-    .wal_bytes = sqlite_wal_bytes,
+    .add_statistics = add_statistics,
     .read_candidates = sqlite_read_candidates,
     .read_candidates_at = sqlite_read_candidates_at,
     SQL_BACKEND,

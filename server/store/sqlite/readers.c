@@ -62,12 +62,6 @@ void sqlite_close_readers(sqlite_store *s)
     }
 }
 
-/* For the probe: does the file answer? */
-static void note_read(store *base, store_status status)
-{
-    atomic_store(&base->read_failed, status != STORE_OK && status != STORE_NOT_FOUND);
-}
-
 sql_connection *sqlite_begin_read(store *base, store_status *status, store_error *err)
 {
     sqlite_store *s = sqlite_of(base);
@@ -78,12 +72,12 @@ sql_connection *sqlite_begin_read(store *base, store_status *status, store_error
     }
     connection *c = pool_take(s, status, err);
     if (!c) {
-        note_read(base, *status);
+        sql_note_read(base, *status);
         return NULL;
     }
     *status = connection_run(c, err, SQL_BEGIN, "");
     if (*status) {
-        note_read(base, *status);
+        sql_note_read(base, *status);
         pool_return(s, c);
         return NULL;
     }
@@ -97,7 +91,7 @@ store_status sqlite_end_read(store *base, sql_connection *c, store_status status
         snapshot->started = snapshot->suspended[--snapshot->n_suspended];
         return status;
     }
-    note_read(base, status);
+    sql_note_read(base, status);
     connection_run((connection *)c, NULL, SQL_COMMIT, ""); /* only releases the snapshot */
     pool_return(sqlite_of(base), (connection *)c);
     return status;

@@ -138,8 +138,6 @@ store_status sqlite_start_clean(sqlite_store *s, store_error *err);
  * migrations are the files named migrations/<version>_<name>.sql. */
 store_status sqlite_open_with(store **out, const char *path, const embedded_file *files, store_error *err);
 
-uint64_t sqlite_wal_bytes(store *s);
-
 /* ---- file.c -------------------------------------------------------------------------------------------- */
 
 /* Resolves the path, makes the file if there is none, and takes both locks, until sqlite_unlock. STORE_BUSY:

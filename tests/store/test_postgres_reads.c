@@ -1,0 +1,124 @@
+/* Reads whose connection is lost in the middle begin again, and never mix two moments. */
+#include "server/store/postgres/postgres.h"
+#include "tests/support/skip.h"
+#include "tests/support/store_suite.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ENTRIES = 4000, LETTERS = 10000 }; /* 40 MB, more than what may be on its way when a connection ends */
+
+typedef struct cutting {
+    pg_connection *other;
+    const char *also; /* executed when the connection is ended; NULL: nothing */
+    int64_t at;       /* after this many rows; 0: before the first */
+    int64_t rows;
+    int64_t changed; /* of them, not as they were written */
+} cutting;
+
+static const char end_readers[] =
+    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND "
+    "datname = current_database() AND query LIKE 'SELECT seq,%FROM log%'";
+
+static void cut(cutting *c)
+{
+    int64_t ended = 0;
+    assert_int_equal(pg_read_integer(c->other, end_readers, &ended, NULL), STORE_OK);
+    assert_true(ended > 0);
+    if (c->also)
+        assert_int_equal(pg_execute_text(c->other, c->also, NULL), STORE_OK);
+}
+
+static void take_entry(void *arg, int64_t seq, int64_t time, const char *type, const char *payload)
+{
+    cutting *c = arg;
+    (void)type;
+    assert_int_equal(seq, c->rows + 1); /* none twice, none left out */
+    c->rows++;
+    if (seq > 1)
+        c->changed += time != seq || strlen(payload) != LETTERS;
+    if (c->rows == c->at)
+        cut(c);
+}
+
+/* A study with a long log. */
+static store *open_filled(pg_connection *other, int64_t *study)
+{
+    const char *uri = getenv("BANDITD_TEST_DATABASE");
+    store *s;
+    store_error err = {0};
+    store_migration migration;
+    char sql[256];
+    if (!uri)
+        skip_because(
+            "BANDITD_TEST_DATABASE names no PostgreSQL database (tests/store/with_postgres sets it)");
+    assert_int_equal(suite_empty_postgres(&err), STORE_OK);
+    assert_int_equal(store_migrate_postgres(uri, &migration, &err), STORE_OK);
+    assert_int_equal(store_open_postgres(&s, uri, 20, &err), STORE_OK);
+    store_lane_close(suite_create(s, "study", study));
+    assert_int_equal(pg_connect(other, uri, &err), STORE_OK);
+    snprintf(sql, sizeof sql,
+             "INSERT INTO log SELECT %lld, n, n, 'x', repeat('x', %d) FROM generate_series(2, %d) n",
+             (long long)*study, LETTERS, ENTRIES);
+    assert_int_equal(pg_execute_text(other, sql, &err), STORE_OK);
+    return s;
+}
+
+static store_status read_log(store *s, int64_t study, cutting *c, store_error *err)
+{
+    return store_read_log(s, study, 0, SIZE_MAX, take_entry, c, err);
+}
+
+static void a_read_goes_on_where_nothing_has_changed(void **state)
+{
+    pg_connection other = {0};
+    int64_t study;
+    (void)state;
+    store *s = open_filled(&other, &study);
+    cutting c = {.other = &other, .at = 100};
+    assert_int_equal(read_log(s, study, &c, NULL), STORE_OK);
+    assert_int_equal(c.rows, ENTRIES);
+    assert_int_equal(c.changed, 0);
+    /* What comes later than the rows that were taken may have changed: the read sees one moment, the new one. */
+    cutting later = {.other = &other, .at = 100, .also = "UPDATE log SET time = 0 WHERE seq = 4000"};
+    assert_int_equal(read_log(s, study, &later, NULL), STORE_OK);
+    assert_int_equal(later.rows, ENTRIES);
+    assert_int_equal(later.changed, 1);
+    pg_disconnect(&other);
+    store_close(s);
+}
+
+static void a_read_fails_where_its_rows_have_changed(void **state)
+{
+    static const char *const changes[] = {"UPDATE log SET time = 0 WHERE seq = 50",
+                                          "UPDATE log SET payload = payload || ' ' WHERE seq = 51",
+                                          "UPDATE studies SET deleted = 1"};
+    pg_connection other = {0};
+    int64_t study;
+    (void)state;
+    store *s = open_filled(&other, &study);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        store_error err = {0};
+        cutting c = {.other = &other, .at = 100, .also = changes[i]};
+        assert_int_equal(read_log(s, study, &c, &err), STORE_UNREACHABLE);
+        assert_non_null(strstr(err.message, "its rows have changed"));
+        assert_true(c.rows < ENTRIES);
+    }
+    pg_disconnect(&other);
+    store_close(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_read_goes_on_where_nothing_has_changed),
+        cmocka_unit_test(a_read_fails_where_its_rows_have_changed),
+    };
+    return cmocka_run_group_tests_name("reads of PostgreSQL", tests, NULL, NULL);
+}
