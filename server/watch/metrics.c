@@ -248,6 +248,23 @@ static double database_bytes(const app *a)
     return !*a->config->database && stat(a->config->db, &file) == 0 ? (double)file.st_size : 0;
 }
 
+/* Of a database on a server; all 0 for a file. */
+static void put_database(FILE *out, const store_statistics *s)
+{
+    put_one(out, "banditd_database_reconnects_total", "counter", (double)s->reconnects,
+            "Connections to the PostgreSQL database that were made again after one was lost.");
+    begin(out, "banditd_database_ambiguous_commits_total", "counter",
+          "Commits whose answer was lost, by what had become of them.");
+    fprintf(out, "banditd_database_ambiguous_commits_total{outcome=\"happened\"} %" PRIu64 "\n",
+            s->ambiguous_happened);
+    fprintf(out, "banditd_database_ambiguous_commits_total{outcome=\"lost\"} %" PRIu64 "\n",
+            s->ambiguous_lost);
+    put_one(out, "banditd_database_history_lost_total", "counter", (double)s->history_lost,
+            "How often the PostgreSQL database had lost commits that it had confirmed.");
+    put_one(out, "banditd_database_unreachable_seconds", "gauge", s->unreachable_seconds,
+            "For how long writes have waited for the PostgreSQL database; 0: it can be reached.");
+}
+
 static void put_store(FILE *out, app *a)
 {
     store_statistics statistics;
@@ -263,6 +280,7 @@ static void put_store(FILE *out, app *a)
             "Writes that failed to reach the disk.");
     put_one(out, "banditd_wal_bytes", "gauge", (double)statistics.wal_bytes, "Size of the write-ahead log.");
     put_one(out, "banditd_database_bytes", "gauge", database_bytes(a), "Size of the database file.");
+    put_database(out, &statistics);
     begin(out, "banditd_queue_length", "gauge",
           "Queued work: tasks of the pool, computations that wait for their turn, writes of the writer.");
     fprintf(out, "banditd_queue_length{queue=\"pool\"} %zu\n", pool_queued(a->pool));
