@@ -252,7 +252,7 @@ static double database_bytes(const app *a)
 static void put_database(FILE *out, const store_statistics *s)
 {
     put_one(out, "banditd_database_reconnects_total", "counter", (double)s->reconnects,
-            "Connections to the PostgreSQL database that were made again after one was lost.");
+            "Connections to the PostgreSQL database that were opened after one was lost.");
     begin(out, "banditd_database_ambiguous_commits_total", "counter",
           "Commits whose answer was lost, by what had become of them.");
     fprintf(out, "banditd_database_ambiguous_commits_total{outcome=\"happened\"} %" PRIu64 "\n",
