@@ -25,6 +25,7 @@ typedef struct app {
     int64_t started_at;              /* ms of the boot clock; 0: not serving */
     atomic_int_fast64_t clock_jumps; /* how often the wall clock was set since then */
     atomic_size_t engine_bytes;      /* held by all engines and their candidates */
+    atomic_size_t trial_bytes;       /* held by all trials in memory */
     atomic_uint_fast64_t evicted;    /* studies or engines removed from memory since the start */
     struct events *events;
     struct metrics *metrics;

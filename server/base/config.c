@@ -202,7 +202,7 @@ static const option options[] = {
     {"max-waiting", "N", "8000", "maximum number of asks that wait at the same time (429 beyond it)", COUNT,
      AT(max_waiting), NULL},
     {"max-reads", "N", "64",
-     "maximum number of long requests (pages, series, exports, predictions, uploads) that one token, or one address without tokens, has in progress (429 beyond it)",
+     "maximum number of long requests (pages, series, exports, explanations, predictions, uploads) that one token, or one address without tokens, has in progress (429 beyond it)",
      COUNT, AT(max_reads), NULL},
     {"max-buffered", "SIZE", "512MiB",
      "memory of request bodies and answers; one token, or one address without tokens, gets half of what others leave (429 beyond it)",
@@ -210,9 +210,11 @@ static const option options[] = {
     {"evict-seconds", "N", "300",
      "time after which an idle study is removed from memory; the next request loads it", COUNT,
      AT(evict_seconds), NULL},
-    {"study-memory", "SIZE", "2GiB", "maximum memory of one study's engine", SIZE, AT(study_memory), NULL},
+    {"study-memory", "SIZE", "2GiB",
+     "maximum memory of one study's engine, and of its open trials beside it (beyond it, no more are planned)",
+     SIZE, AT(study_memory), NULL},
     {"total-memory", "SIZE", "3GiB",
-     "memory of all studies' engines; beyond it, those that were used least leave memory within seconds",
+     "memory of all studies' engines and trials; beyond it, those that were used least leave memory within seconds, and a study's open trials get half of what those of the others leave",
      SIZE, AT(total_memory), NULL},
 };
 #undef AT

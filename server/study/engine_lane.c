@@ -74,9 +74,9 @@ void study_count_memory(study *s)
     engine_lane *lane = &s->engine;
     size_t memory = lane->arms ? bandit_arms_memory(lane->arms) : 0;
     memory += lane->engine ? bandit_engine_memory(lane->engine) : 0;
-    metrics_add(s->app->metrics, METRICS_ENGINE_BYTES, (int64_t)memory - (int64_t)lane->memory);
-    atomic_fetch_add(&s->app->engine_bytes, memory - lane->memory); /* modulo 2^64, as unsigned numbers are */
-    lane->memory = memory;
+    size_t before = atomic_exchange(&lane->memory, memory);
+    metrics_add(s->app->metrics, METRICS_ENGINE_BYTES, (int64_t)memory - (int64_t)before);
+    atomic_fetch_add(&s->app->engine_bytes, memory - before); /* modulo 2^64, as unsigned numbers are */
 }
 
 /* ---- the stored state ---------------------------------------------------------------------------------- */

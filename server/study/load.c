@@ -8,6 +8,7 @@
 #include "server/study/measure.h"
 #include "server/study/patch.h"
 #include "server/study/points.h"
+#include "server/study/trial_memory.h"
 #include "server/watch/metrics.h"
 
 #include <assert.h>
@@ -302,6 +303,7 @@ void study_unload(study *s)
 {
     study_refuse_placing(s);
     trial_queue_clear(s->queue);
+    study_count_trials(s);
     commit_close(s->commit);
     if (s->config)
         study_free_old_configs(s);

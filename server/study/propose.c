@@ -9,6 +9,7 @@
 #include "server/study/failures.h"
 #include "server/study/points.h"
 #include "server/study/requests.h"
+#include "server/study/trial_memory.h"
 #include "server/study/trials.h"
 #include "server/study/turn_end.h"
 
@@ -83,9 +84,14 @@ static const char *obstacle(const study *s)
 static bool is_possible(const study *s, study_request *request)
 {
     const char *why = obstacle(s);
+    bool full = !why && study_has_too_many_trials(s);
     if (why)
         reply_problem(request, REPLY_CONFLICT, NULL, "%s", why);
-    return !why;
+    else if (full)
+        reply_problem(request, REPLY_BUSY, NULL,
+                      "the study's open trials fill its share of memory (--study-memory, --total-memory): "
+                      "report or release some");
+    return !why && !full;
 }
 
 /* Queues and records the proposed trial. point: only in an open space; otherwise NULL. */

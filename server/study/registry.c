@@ -121,12 +121,13 @@ static void dispose_of_gone(registry *r)
     }
 }
 
-/* How long an unused study stays in memory. While all engines have more than --total-memory, half of that every
- * half second, so that those that were used least go first. */
+/* How long an unused study stays in memory. While all engines and trials have more than --total-memory, half of that
+ * every half second, so that those that were used least go first. */
 static int64_t patience(registry *r, int64_t steady)
 {
     int64_t longest = 1000 * (int64_t)r->app->config->evict_seconds;
-    bool pressed = atomic_load(&r->app->engine_bytes) > r->app->config->total_memory;
+    size_t held = atomic_load(&r->app->engine_bytes) + atomic_load(&r->app->trial_bytes);
+    bool pressed = held > r->app->config->total_memory;
     if (!pressed) {
         r->evict = longest;
     } else if (steady - r->pressed_at >= PRESSED_MS) {

@@ -29,7 +29,7 @@ typedef struct engine_lane {
     bandit_engine *engine;
     struct insight_cache *insights; /* answers about the model; NULL: none yet */
     told_history *told;             /* for stop_when.c: the results so far; NULL: not read */
-    size_t memory;                  /* bytes, as included in the metrics */
+    atomic_size_t memory;           /* bytes, as included in the metrics; any thread may read it */
 } engine_lane;
 
 struct study {
@@ -90,6 +90,7 @@ struct study {
     remembered remembered[REMEMBERED_KINDS];
     int64_t forgotten; /* how often these were forgotten */
 
+    size_t trial_bytes;     /* of its trials, as included in the metrics */
     size_t engine_jobs_out; /* posted, and not finished in a turn yet */
     uint16_t *failures;     /* for failures.c: the record of each candidate; NULL: nothing to record */
     size_t failures_capacity;

@@ -1,5 +1,6 @@
 #include "server/study/trial.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,18 @@ trial *trial_of_row(const store_trial *row)
 bool trial_is_open(const trial *t)
 {
     return t->state == TRIAL_QUEUED || t->state == TRIAL_PENDING;
+}
+
+/* A block of malloc, with its head. */
+static size_t block(void *p)
+{
+    return p ? malloc_usable_size(p) + sizeof(size_t) : 0;
+}
+
+size_t trial_memory(const trial *t)
+{
+    return block((void *)t) + block(t->worker) + block(t->recorded) + block(t->metadata) + block(t->reason) +
+           block(t->point);
 }
 
 bool trial_set_point(trial *t, const double *point, size_t n)

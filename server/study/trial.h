@@ -32,6 +32,7 @@ typedef struct trial {
     uint64_t joined_by;      /* number of the write by which it joined the model; 0: it has not */
     TAILQ_ENTRY(trial) link; /* used by trial_queue.c */
     size_t place;            /* used by trial_heap.c, for trial_queue.c */
+    size_t bytes;            /* used by trial_queue.c: what it counts for the trial */
     struct study_worker *holder; /* the worker of that name; NULL: it has no name */
     TAILQ_ENTRY(trial) held;     /* used by workers.c */
 } trial;
@@ -41,6 +42,7 @@ trial *trial_of_row(const store_trial *row);
 void trial_free(void *t); /* must be in no list; also for tdestroy */
 
 bool trial_is_open(const trial *t);                            /* queued or pending */
+size_t trial_memory(const trial *t);                           /* bytes, with its strings and its point */
 bool trial_set_point(trial *t, const double *point, size_t n); /* a copy; false: out of memory */
 
 /* Replaces an owned string by a copy of this one; NULL counts as "". False: out of memory, and the field is

@@ -13,8 +13,12 @@ struct trial_queue {
     struct list lists[TRIAL_LISTS];
     trial_heap queued, leases; /* the queued and the pending trials; memory for all trials each */
     size_t n, n_open;
+    size_t bytes, open_bytes;
     size_t n_nameless; /* pending without a worker's name */
 };
+
+/* What the queue itself needs for a trial: a node of the tree in a block of malloc, and a place in each heap. */
+enum { NODE_BYTES = 4 * sizeof(void *) + 2 * sizeof(trial *) };
 
 /* ---- by number ----------------------------------------------------------------------------------------- */
 
@@ -96,8 +100,11 @@ void trial_queue_take(trial_queue *q, trial *t)
         trial_heap_remove(&q->queued, t);
     else if (list == &q->lists[TRIALS_PENDING])
         end_lease(q, t);
-    if (trial_is_open(t))
+    q->bytes -= t->bytes;
+    if (trial_is_open(t)) {
+        q->open_bytes -= t->bytes;
         q->n_open--;
+    }
 }
 
 void trial_queue_put(trial_queue *q, trial *t)
@@ -108,8 +115,12 @@ void trial_queue_put(trial_queue *q, trial *t)
         trial_heap_push(&q->queued, t);
     else if (list == &q->lists[TRIALS_PENDING])
         begin_lease(q, t);
-    if (trial_is_open(t))
+    t->bytes = trial_memory(t) + NODE_BYTES;
+    q->bytes += t->bytes;
+    if (trial_is_open(t)) {
+        q->open_bytes += t->bytes;
         q->n_open++;
+    }
 }
 
 static bool set_holder(trial_queue *q, trial *t)
@@ -218,6 +229,16 @@ size_t trial_queue_queued(const trial_queue *q)
 size_t trial_queue_open(const trial_queue *q)
 {
     return q->n_open;
+}
+
+size_t trial_queue_memory(const trial_queue *q)
+{
+    return q->bytes;
+}
+
+size_t trial_queue_open_memory(const trial_queue *q)
+{
+    return q->open_bytes;
 }
 
 size_t trial_queue_nameless(const trial_queue *q)

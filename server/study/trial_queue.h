@@ -48,6 +48,10 @@ bool trial_queue_is_empty(const trial_queue *q, trial_list list);
 size_t trial_queue_queued(const trial_queue *q);
 size_t trial_queue_open(const trial_queue *q); /* number of queued and pending trials */
 
+/* Bytes that all trials take, and the open ones. */
+size_t trial_queue_memory(const trial_queue *q);
+size_t trial_queue_open_memory(const trial_queue *q);
+
 size_t trial_queue_nameless(const trial_queue *q); /* pending trials without a worker's name */
 
 /* The pending trial whose lease expires first, NULL: none is pending; and that time in ms of the boot clock,

@@ -9,6 +9,7 @@
 #include "server/study/plan.h"
 #include "server/study/points.h"
 #include "server/study/propose.h"
+#include "server/study/trial_memory.h"
 #include "server/study/trials.h"
 #include "server/study/waiting.h"
 
@@ -54,6 +55,7 @@ void study_after_turn(study *s)
     study_serve_waiting(s, now);
     trial_queue_drop_joined(s->queue, commit_done(s->commit));
     pending_results_drop_joined(s->results, commit_done(s->commit));
+    study_count_trials(s);
     study_free_old_configs(s);
     atomic_store(&s->timing.wake_at, more ? 0 : study_next_wake(s));
     atomic_store(&s->timing.lease_end, trial_queue_next_expiry(s->queue));

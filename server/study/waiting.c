@@ -5,12 +5,13 @@
 #include "server/study/ask.h"
 #include "server/study/observations.h"
 #include "server/study/plan.h"
+#include "server/study/trial_memory.h"
 #include "server/study/turn_end.h"
 
 static bool may_pick(const study *s)
 {
     return s->state == STUDY_ACTIVE && !plan_state_is_busy(s->plans) && s->trials < study_horizon(s) &&
-           !commit_is_broken(s->commit) && !atomic_load(&s->app->stopping);
+           !commit_is_broken(s->commit) && !atomic_load(&s->app->stopping) && !study_has_too_many_trials(s);
 }
 
 static bool may_find_picks(const study *s)

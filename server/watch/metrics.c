@@ -240,6 +240,8 @@ static void put_work(FILE *out, app *a)
     put_one(out, "banditd_engine_memory_bytes", "gauge",
             (double)atomic_load(&m->gauges[METRICS_ENGINE_BYTES]),
             "Memory of the engines of all studies, including their candidates.");
+    put_one(out, "banditd_trial_memory_bytes", "gauge", (double)atomic_load(&m->gauges[METRICS_TRIAL_BYTES]),
+            "Memory of the trials that are open, or whose results no model includes yet.");
 }
 
 static double database_bytes(const app *a)

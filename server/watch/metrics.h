@@ -29,7 +29,12 @@ void metrics_count_expiry(metrics *m);
 void metrics_count_commit(void *arg, const store_commit *commit);
 
 /* Current amounts: adds n, which may be negative. */
-typedef enum metrics_gauge { METRICS_LOADED_STUDIES, METRICS_ENGINE_BYTES, METRICS_GAUGES } metrics_gauge;
+typedef enum metrics_gauge {
+    METRICS_LOADED_STUDIES,
+    METRICS_ENGINE_BYTES,
+    METRICS_TRIAL_BYTES,
+    METRICS_GAUGES
+} metrics_gauge;
 void metrics_add(metrics *m, metrics_gauge gauge, int64_t n);
 
 /* All metrics, as text (the caller frees *out). Reads totals from the store. */

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import select
 import socket
 import statistics
@@ -154,6 +155,21 @@ def test_callers_take_turns_to_ask_why():
             connection.close()
 
 
+def test_probes_share_a_write():
+    """Whoever asks, and however often: a probe writes at most once a second."""
+    with Server() as server:
+        client = server.client()
+        assert client.get("/readyz").status == 200
+        commits = "banditd_commit_seconds_count"
+        start, before = time.monotonic(), Metrics(client).get(commits)
+        for _ in range(20):
+            probes = [send(server, get("/readyz")) for _ in range(50)]
+            assert {status(probe) for probe in probes} == {200}
+            for probe in probes:
+                probe.close()
+        assert Metrics(client).get(commits) - before <= time.monotonic() - start + 1
+
+
 def test_bodies_that_do_not_end_fill_a_share_of_memory():
     with Server("--max-buffered", "8MiB") as server:
         client = server.client()
@@ -220,6 +236,44 @@ def test_engines_that_were_used_least_leave_memory():
         for study, trials in zip(studies, first):
             client.tell(study, [{"trial": trial["id"], "value": 1.0} for trial in trials])
             assert client.ask(study, wait_seconds=60)["trials"]
+
+
+def filled(client, study):
+    """Asks for trials until the study gives no more. -> all of them"""
+    trials, answer = [], {}
+    while len(trials) < 20000 and not answer.get("reason"):
+        answer = client.ask(study, 500, fresh=True, wait_seconds=1)
+        trials += answer["trials"]
+    assert answer["reason"] == "awaiting_feedback", (len(trials), answer["reason"])
+    return trials
+
+
+def test_open_trials_of_a_study_are_bounded_by_memory():
+    """Its worker gets no more until it reports some, and its queue is as full as the option allows."""
+    with Server("--study-memory", "1MiB") as server:
+        client = server.client()
+        study = client.create(uniform())["id"]
+        trials = filled(client, study)
+        assert 1000 < len(trials) < 4000, len(trials)
+        assert Metrics(client).get("banditd_trial_memory_bytes") < 1.5 * (1 << 20)
+        problem = refusal(client.post(f"/v1/studies/{study}/trials", {"parameters": {"x": 0.5}}), 429)
+        assert "--study-memory" in problem["detail"], problem
+        client.tell(study, [{"trial": trial["id"], "value": 1} for trial in trials[:600]])
+        assert client.ask(study, 500, fresh=True, wait_seconds=60)["trials"]
+
+
+def test_a_study_takes_half_of_the_memory_for_trials():
+    """And the next one half of what it leaves."""
+    with Server("--total-memory", "2MiB") as server:
+        client = server.client()
+        studies = [client.create(uniform(id=f"s{i}"))["id"] for i in range(3)]
+        held = [filled(client, study) for study in studies[:2]]
+        assert 1000 < len(held[0]) < 4000 and len(held[1]) < len(held[0]), [len(trials) for trials in held]
+        assert client.ask(studies[2], 10)["trials"], "a study of few trials is not held up"
+        client.delete(f"/v1/studies/{studies[0]}")
+        memory = "banditd_trial_memory_bytes"
+        eventually(lambda: Metrics(client).samples[memory, frozenset()] < 1 << 20, "they leave memory")
+        assert client.ask(studies[1], 500, fresh=True, wait_seconds=60)["trials"], "there is room again"
 
 
 def test_a_caller_takes_half_of_the_places_to_wait():
@@ -344,3 +398,16 @@ def test_the_versions_of_the_libraries_are_looked_at():
         for name in ("libmicrohttpd", "SQLite", "GnuTLS", "OpenBLAS"):
             server.says(f"library name={name} version=")
         assert "library_old" not in server.log()
+
+
+def test_each_bound_of_security_md_has_its_tests():
+    """The last column of its table: `program`: test, test."""
+    root = pathlib.Path(__file__).resolve().parents[2]
+    table = (root / "SECURITY.md").read_text().split("| resource | bound |")[1].split("\n\n")[0]
+    rows = table.splitlines()[2:]
+    assert len(rows) > 10, rows
+    for row in rows:
+        program, names = re.fullmatch(r"`(\w+)`: ([\w, ]+)", row.split("|")[-2].strip()).groups()
+        (source,) = [path for path in root.glob(f"tests/*/**/{program}.*") if path.suffix in (".py", ".c")]
+        for name in names.split(", "):
+            assert re.search(rf"\b(test_)?{name}\(", source.read_text()), (program, name)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -113,6 +114,31 @@ static void the_order_is_that_of_what_is_queued(void **state)
     assert_true(n > 0);
 }
 
+static void the_memory_of_trials_is_counted(void **state)
+{
+    bench *b = *state;
+    trial *t = add(b, 1, 0);
+    size_t one = trial_queue_memory(b->queue);
+    assert_true(one > sizeof *t && one < 3 * sizeof *t);
+    assert_int_equal(trial_queue_open_memory(b->queue), one);
+    for (int i = 2; i <= 10; i++)
+        add(b, i, 0);
+    assert_int_equal(trial_queue_memory(b->queue), 10 * one);
+    char metadata[5000] = {0};
+    memset(metadata, 'x', sizeof metadata - 1);
+    trial_queue_take(b->queue, t);
+    t->state = TRIAL_COMPLETED;
+    assert_true(text_replace(&t->metadata, metadata));
+    trial_queue_put(b->queue, t);
+    assert_int_equal(trial_queue_open_memory(b->queue), 9 * one);
+    assert_true(trial_queue_memory(b->queue) >= 10 * one + sizeof metadata - 64);
+    trial_queue_drop(b->queue, t);
+    assert_int_equal(trial_queue_memory(b->queue), 9 * one);
+    trial_queue_clear(b->queue);
+    assert_int_equal(trial_queue_memory(b->queue), 0);
+    assert_int_equal(trial_queue_open_memory(b->queue), 0);
+}
+
 static void a_workers_trials_are_its_own(void **state)
 {
     bench *b = *state;
@@ -161,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_order_is_that_of_what_is_queued, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_memory_of_trials_is_counted, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_workers_trials_are_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many_leases_expire_together, set_up, tear_down),
     };
