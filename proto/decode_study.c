@@ -1,5 +1,6 @@
 /* The definition of a study, as sent to POST /v1/studies and as stored by the server. */
 #include "proto/decode_study.h"
+#include "proto/word_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,19 @@ static void check_lengthscales(wire_object *o, const wire_study *study)
 typedef struct study_filling {
     wire_study *study;
     const char *const *algorithms;
+    wire_word_table *tables; /* of a form */
+    size_t n_tables;
 } study_filling;
+
+static void check_tables(wire_decoder *d)
+{
+    for (size_t i = 0; i < d->n_tables; i++)
+        if (!d->tables[i].used)
+            wire_refuse(
+                d, NULL,
+                "the form has a part \"%.200s\", but the space has no categorical parameter of this name",
+                d->tables[i].name);
+}
 
 static void fill_study(wire_decoder *d, json_t *body, void *out)
 {
@@ -78,6 +91,8 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     static const wire_range lease = {.min = 1, .max = WIRE_MAX_LEASE_SECONDS};
     wire_study *study = filling->study;
     wire_object o;
+    d->tables = filling->tables;
+    d->n_tables = filling->n_tables;
     if (!wire_object_open(&o, d, NULL, body))
         return;
     fill_study_id(&o, "id", &study->id);
@@ -101,13 +116,24 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     wire_fill_stop_when(&o, &study->stop_when, &study->n_stop_when);
     wire_object_close(&o);
     check_lengthscales(&o, study);
+    check_tables(d);
 }
 
 wire_status wire_decode_study(wire_study **out, const char *body, size_t size, const char *const *algorithms,
                               wire_errors *errors)
 {
+    return wire_decode_study_of_form(out, body, size, algorithms, NULL, 0, errors);
+}
+
+wire_status wire_decode_study_of_form(wire_study **out, const char *body, size_t size,
+                                      const char *const *algorithms, wire_word_table *tables, size_t n_tables,
+                                      wire_errors *errors)
+{
     *out = NULL;
-    study_filling filling = {.study = calloc(1, sizeof *filling.study), .algorithms = algorithms};
+    study_filling filling = {.study = calloc(1, sizeof *filling.study),
+                             .algorithms = algorithms,
+                             .tables = tables,
+                             .n_tables = n_tables};
     if (!filling.study)
         return WIRE_NO_MEMORY;
     wire_status status = wire_decode_body(body, size, errors, fill_study, &filling);

@@ -1,8 +1,10 @@
 /* The values of discrete and categorical parameters, and the properties of words. */
 #include "proto/decode_study.h"
+#include "proto/word_table.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- lists of values ---------------------------------------------------------------------------------- */
 
@@ -120,10 +122,66 @@ static void fill_properties(wire_object *o, wire_parameter *p)
     fill_property_names(o, p);
 }
 
-/* ---- both --------------------------------------------------------------------------------------------- */
+/* ---- words of a form ---------------------------------------------------------------------------------- */
+
+/* The table of the form for this parameter; NULL. */
+static wire_word_table *find_table(const wire_decoder *d, const wire_parameter *p)
+{
+    for (size_t i = 0; p->name && i < d->n_tables; i++)
+        if (strcmp(d->tables[i].name, p->name) == 0)
+            return &d->tables[i];
+    return NULL;
+}
+
+static void check_sizes(wire_object *o, const wire_place *values, const wire_parameter *p)
+{
+    wire_place at = wire_place_member(o->place, "features");
+    if (p->n_values > WIRE_MAX_WORDS)
+        wire_refuse(o->decoder, values, "has %zu words, and at most %d are allowed", p->n_values,
+                    WIRE_MAX_WORDS);
+    if (p->n_features > WIRE_MAX_PROPERTIES)
+        wire_refuse(o->decoder, &at, "has rows of %zu features, and at most %d are allowed", p->n_features,
+                    WIRE_MAX_PROPERTIES);
+}
+
+/* Takes what the table holds in place of members of the definition. */
+static void take_table(wire_object *o, wire_word_table *table, wire_parameter *p)
+{
+    static const char *const given[] = {"values", "features", "feature_names", "encoding", "ordered"};
+    static const char *const scalings[] = {"standardize", "unit", "none", NULL};
+    wire_place values = wire_place_member(o->place, "values"),
+               names = wire_place_member(o->place, "feature_names");
+    wire_decoder *d = o->decoder;
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        wire_forbid(o, given[i], "does not apply to a parameter with words in a part of the form");
+    wire_take_word_text(o, "scaling", WIRE_OPTIONAL, scalings, &p->scaling);
+    p->words = table->words;
+    p->n_values = table->n;
+    p->features = table->features;
+    p->n_features = table->n_features;
+    p->feature_names = table->feature_names;
+    *table = (wire_word_table){.name = table->name, .used = true};
+    check_sizes(o, &values, p);
+    p->order = wire_allocate(d, p->n_values, sizeof *p->order);
+    uint32_t *order = wire_allocate(d, p->n_features, sizeof *order);
+    if (p->order)
+        wire_refuse_repeated(d, &values, p->order, p->n_values, p->words, sizeof *p->words,
+                             wire_compare_strings, "is already in the list");
+    if (order && p->feature_names)
+        wire_refuse_repeated(d, &names, order, p->n_features, p->feature_names, sizeof *p->feature_names,
+                             wire_compare_strings, "is already in the list");
+    free(order);
+}
+
+/* ---- all --------------------------------------------------------------------------------------------- */
 
 void wire_fill_list_of_values(wire_object *o, wire_parameter *p)
 {
+    wire_word_table *table = p->type == WIRE_PARAMETER_CATEGORICAL ? find_table(o->decoder, p) : NULL;
+    if (table && !table->used) {
+        take_table(o, table, p);
+        return;
+    }
     fill_list(o, p);
     if (p->type != WIRE_PARAMETER_CATEGORICAL)
         return;

@@ -13,6 +13,8 @@ typedef struct wire_decoder {
     wire_errors *errors;
     bool invalid;
     bool no_memory;
+    struct wire_word_table *tables; /* beside a definition: words of parameters; NULL */
+    size_t n_tables;
 } wire_decoder;
 
 /* A member or an element, and the path to it from the body. Lives on the stack of the function that

@@ -39,6 +39,11 @@ wire_status wire_points_reader_set_names(wire_points_reader *r, char *const *nam
     return WIRE_OK;
 }
 
+void wire_points_reader_call_keys(wire_points_reader *r, const char *name)
+{
+    r->key_name = name;
+}
+
 /* Makes room for n doubles in the block. */
 static wire_status reserve(wire_points_reader *r, size_t n)
 {

@@ -25,6 +25,9 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
  * order. Before the first bytes. WIRE_NO_MEMORY. */
 wire_status wire_points_reader_set_names(wire_points_reader *reader, char *const *names, size_t n);
 
+/* CSV: a header must have a column of keys, which may also be called so. `name` is borrowed. Before the first bytes. */
+void wire_points_reader_call_keys(wire_points_reader *reader, const char *name);
+
 /* Each format may give candidates keys: a column "key" of CSV with a header (unless the study has a feature of that
  * name), "keys" of JSON, as many as points, "key" of a line of NDJSON. They are checked, and none occurs twice. */
 

@@ -160,7 +160,8 @@ static bool is_key_column(const wire_points_reader *r, const char *text)
 {
     size_t n = strlen(text);
     wire_csv_trim(&text, &n);
-    return n == 3 && memcmp(text, "key", n) == 0 && find_name(r, "key") == r->n_names;
+    bool second = r->key_name && n == strlen(r->key_name) && memcmp(text, r->key_name, n) == 0;
+    return (second || (n == 3 && memcmp(text, "key", n) == 0)) && find_name(r, text) == r->n_names;
 }
 
 /* Finds the feature of each column. Every feature must have one. seen: the features, all false. */
@@ -213,6 +214,8 @@ static wire_status take_names(wire_points_reader *r, wire_errors *errors)
         if (!key)
             csv->features[csv->n_features++] = csv->first[i];
     }
+    if (r->key_name && !has_key)
+        return refuse_name(r, errors, "has no column \"key\", and none called", r->key_name);
     if ((r->dimension > 0 && csv->n_features != r->dimension) || csv->n_features == 0) {
         wire_errors_add(errors, "", "line %zu: the header has %zu columns, %zu expected%s", csv->csv.line + 1,
                         csv->n_first, r->dimension > 0 ? r->dimension + has_key : 2,

@@ -85,10 +85,11 @@ struct wire_points_reader {
     wire_points_format format;
     wire_points_sink *sink;
     void *arg;
-    wire_status status; /* the first failure, which stays */
-    size_t dimension;   /* 0: not known yet */
-    char **names;       /* of the features; owned */
-    size_t n_names;     /* 0: they have none */
+    wire_status status;   /* the first failure, which stays */
+    size_t dimension;     /* 0: not known yet */
+    char **names;         /* of the features; owned */
+    size_t n_names;       /* 0: they have none */
+    const char *key_name; /* what else the column of the keys may be called; NULL, or borrowed */
     size_t block_rows;
     double *block;   /* block_rows x dimension; until the dimension is known: the first row as it grows */
     size_t capacity; /* doubles */

@@ -20,8 +20,10 @@ static const char work_help[] =
     "status is 8. On a second signal the commands are killed and their trials return to the queue.";
 
 static const command commands[] = {
-    {"study create", "FILE", 1, 1, 0, command_study_create,
-     "create a study from its definition (JSON) and print its id; - reads standard input", NULL},
+    {"study create", "FILE [NAME=TABLE…]", 1, ANY, 0, command_study_create,
+     "create a study from its definition (JSON) and print its id; - reads standard input",
+     "TABLE is a .csv, .json or .ndjson file with the words of the categorical parameter NAME and their features. In CSV the "
+     "column of the words is called NAME or key. The parameter has no values in FILE then."},
     {"study import", "FILE", 1, 1, 0, command_study_import,
      "recreate a study from the output of `export` and print its id; - reads standard input", NULL},
     {"study list", "", 0, 0, BIT(STATE) | BIT(LABEL), command_study_list,

@@ -215,7 +215,8 @@ static bool takes_next_word(const char *word)
     return false;
 }
 
-/* Moves the options that stand before the command behind it. */
+/* Moves the options that stand before the command behind it, also if there is no such command: then that is what is
+ * refused, not an option. */
 static void move_leading_options(const command_list *commands, int argc, char **argv)
 {
     int k = 1;
@@ -223,8 +224,10 @@ static void move_leading_options(const command_list *commands, int argc, char **
            strcmp(argv[k], "--version") != 0)
         k += takes_next_word(argv[k]) ? 2 : 1;
     size_t used;
-    if (k == 1 || k >= argc || !command_find(commands, argv + k, (size_t)(argc - k), &used))
+    if (k == 1 || k >= argc)
         return;
+    if (!command_find(commands, argv + k, (size_t)(argc - k), &used))
+        used = begins_command(commands, argv[k]) && k + 1 < argc && argv[k + 1][0] != '-' ? 2 : 1;
     for (size_t i = 0; i < used; i++) { /* each word of the command's name, over the options */
         char *word = argv[k + (int)i];
         memmove(argv + i + 2, argv + i + 1, (size_t)(k - 1) * sizeof *argv);
@@ -252,6 +255,26 @@ static bool asks_for_help(arguments *out, const command_list *commands, int argc
     return help || out->topic;
 }
 
+/* Says that these words are no command and, after the first word of commands of two, which words may follow. */
+static void refuse_command(const command_list *commands, int argc, char **argv)
+{
+    size_t n = strlen(argv[1]);
+    bool group = begins_command(commands, argv[1]);
+    if (!group) {
+        fprintf(stderr, "banditctl: unknown command '%s' (see banditctl --help)\n", argv[1]);
+        return;
+    }
+    if (argc > 2)
+        fprintf(stderr, "banditctl: unknown command '%s %s'; ", argv[1], argv[2]);
+    else
+        fprintf(stderr, "banditctl: ");
+    fprintf(stderr, "'%s' must be followed by one of:", argv[1]);
+    for (size_t i = 0; i < commands->n; i++)
+        if (strncmp(commands->items[i].name, argv[1], n) == 0 && commands->items[i].name[n] == ' ')
+            fprintf(stderr, " %s", commands->items[i].name + n + 1);
+    fprintf(stderr, " (see banditctl %s --help)\n", argv[1]);
+}
+
 arguments_outcome arguments_read(arguments *out, const command_list *commands, int argc, char **argv)
 {
     size_t used;
@@ -269,9 +292,7 @@ arguments_outcome arguments_read(arguments *out, const command_list *commands, i
     }
     out->command = command_find(commands, argv + 1, (size_t)argc - 1, &used);
     if (!out->command) {
-        bool two = argc > 2 && begins_command(commands, argv[1]);
-        fprintf(stderr, "banditctl: unknown command '%s%s%s' (see banditctl --help)\n", argv[1],
-                two ? " " : "", two ? argv[2] : "");
+        refuse_command(commands, argc, argv);
         return ARGUMENTS_WRONG;
     }
     for (int id = 0; id < N_OPTIONS; id++)

@@ -1,6 +1,8 @@
 /* The commands for studies and their candidates. */
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/commands.h"
+#include "clients/banditctl/file.h"
+#include "clients/banditctl/form.h"
 #include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
@@ -11,53 +13,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The content of a stream; NULL if it cannot be read. The caller frees it. */
-static char *read_all(FILE *from, size_t *size)
-{
-    char *text = duplicate("");
-    size_t capacity = 0, n = 0, more;
-    do {
-        if (n + 1 >= capacity) {
-            capacity = 2 * capacity + 65536;
-            text = reallocate(text, capacity);
-        }
-        more = fread(text + n, 1, capacity - 1 - n, from);
-        n += more;
-    } while (more > 0);
-    text[n] = '\0';
-    *size = n;
-    if (ferror(from)) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
-static exit_status cannot_read(const char *name)
-{
-    fprintf(stderr, "banditctl: cannot read %s: %s\n", name, strerror(errno));
-    return STATUS_FAILED;
-}
-
 exit_status command_study_create(const arguments *a)
 {
-    const char *name = a->operands[0];
-    bool standard_input = strcmp(name, "-") == 0;
-    FILE *from = standard_input ? stdin : fopen(name, "re");
     http_request request = {.method = "POST", .path = "/v1/studies", .seconds = -1, .cancel = -1};
-    if (!from)
-        return cannot_read(name);
-    char *body = read_all(from, &request.size);
-    if (!standard_input)
-        fclose(from);
-    if (!body)
-        return cannot_read(name);
+    form_boundary boundary;
+    char *body = read_file(a->operands[0], &request.size), *type = NULL;
+    exit_status status = body ? STATUS_OK : STATUS_FAILED;
+    json_t *study = NULL;
+    if (body && a->n_operands > 1) {
+        draw_boundary(boundary);
+        type = format_text("multipart/form-data; boundary=%s", boundary);
+        status = make_form(a, &body, &request.size, boundary);
+    }
     request.body = body;
-    json_t *study;
-    exit_status status = call(a, &request, &study);
+    request.content_type = type;
+    if (status == STATUS_OK)
+        status = call(a, &request, &study);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
         print_text(json_text(study, "id", ""));
     json_decref(study);
+    free(type);
     free(body);
     return status;
 }

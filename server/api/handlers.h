@@ -27,6 +27,11 @@ void handle_study_get(http_request *request);
 void handle_study_patch(http_request *request);
 void handle_study_delete(http_request *request);
 
+/* ---- study_form.c -------------------------------------------------------------------------------------- */
+
+void handle_study_form_piece(http_request *request, const char *bytes, size_t n);
+void handle_study_form(http_request *request);
+
 /* ---- transfer.c ---------------------------------------------------------------------------------------- */
 
 void handle_study_import(http_request *request); /* an upload, with its piece */

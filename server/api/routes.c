@@ -31,6 +31,8 @@ const route api_routes[] = {
      NULL},
     {"/v1/studies", HTTP_POST, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_LINES, 1u << HTTP_QUERY_ID,
      handle_study_import, handle_study_import_piece},
+    {"/v1/studies", HTTP_POST, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_FORM, 0, handle_study_form,
+     handle_study_form_piece},
     {"/v1/studies", HTTP_POST, AUTH_EDITOR, ROUTE_READ, ROUTE_BODY_REQUIRED, 0, handle_study_create, NULL},
     {"/v1/studies/{study}", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_study_get, NULL},
     {"/v1/studies/{study}", HTTP_PATCH, AUTH_EDITOR, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_study_patch,

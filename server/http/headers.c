@@ -134,13 +134,17 @@ static bool is_drained(http_connection *c, unsigned long long length)
 static void refuse_content_type(http_connection *c)
 {
     const route *own = c->request.route;
-    bool lines = false; /* a route of the same call takes NDJSON */
-    for (const route *r = c->door->service->routes; r->path; r++)
-        lines |= r->method == own->method && r->body == ROUTE_BODY_LINES && strcmp(r->path, own->path) == 0;
+    char others[128] = ""; /* what routes of the same call take */
+    size_t n = 0;
+    for (const route *r = c->door->service->routes; r->path; r++) {
+        const char *type = route_content_type(r->body);
+        if (type && n < sizeof others && r->method == own->method && strcmp(r->path, own->path) == 0)
+            n += (size_t)snprintf(others + n, sizeof others - n, " or %s", type);
+    }
     const char *given = c->request.content_type;
     http_answer_problem(&c->request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
-                        "the Content-Type must be application/json%s, %s%s",
-                        lines ? " or application/x-ndjson" : "", *given ? "not " : "but is missing", given);
+                        "the Content-Type must be application/json%s, %s%s", others,
+                        *given ? "not " : "but is missing", given);
 }
 
 /* Refuses what can be refused because of the headers alone. True: the request may continue. */

@@ -66,6 +66,13 @@ void route_allow(unsigned methods, char out[ROUTE_ALLOW_SIZE])
     strcat(out, "OPTIONS");
 }
 
+const char *route_content_type(route_body body)
+{
+    return body == ROUTE_BODY_LINES  ? "application/x-ndjson"
+           : body == ROUTE_BODY_FORM ? "multipart/form-data"
+                                     : NULL;
+}
+
 const route *route_find(const route *table, const char *path, http_method method, http_request *request,
                         unsigned *methods)
 {
@@ -73,9 +80,8 @@ const route *route_find(const route *table, const char *path, http_method method
     for (const route *r = table; r->path; r++) {
         if (!matches(r->path, path, request))
             continue;
-        bool takes =
-            r->body != ROUTE_BODY_LINES || strcmp(request->content_type, "application/x-ndjson") == 0;
-        if (r->method == method && takes)
+        const char *type = route_content_type(r->body);
+        if (r->method == method && (!type || strcmp(request->content_type, type) == 0))
             return r;
         *methods |= 1u << r->method;
     }

@@ -18,7 +18,9 @@ typedef enum route_body {
     ROUTE_BODY_NONE,
     ROUTE_BODY_OPTIONAL,
     ROUTE_BODY_REQUIRED,
-    ROUTE_BODY_LINES /* required, of type application/x-ndjson; a later route takes other types */
+    /* Required, of type application/x-ndjson or multipart/form-data; a later route takes other types. */
+    ROUTE_BODY_LINES,
+    ROUTE_BODY_FORM
 } route_body;
 
 typedef struct route {
@@ -31,6 +33,9 @@ typedef struct route {
     void (*handler)(http_request *request);
     void (*piece)(http_request *request, const char *bytes, size_t n);
 } route;
+
+/* The only Content-Type of such a body; NULL: the handler or the kind of the route says. */
+const char *route_content_type(route_body body);
 
 const char *http_method_name(http_method method);
 

@@ -35,6 +35,17 @@ def test_a_study_from_its_creation_to_its_end(site):
     assert site.run("study", "show", "from-file").returncode == 4
 
 
+def test_words_from_a_file(site):
+    space = {"type": "space", "parameters": [{"name": 'my "mol', "type": "categorical"}, {"name": "t", "type": "double", "min": 0, "max": 1}]}
+    (site.folder / "study.json").write_text(json.dumps({"id": "words", "metric": {"name": "y", "goal": "maximize"}, "domain": space}))
+    (site.folder / "mol.csv").write_text("key,size\nC,16\nCC,30\n")
+    assert site.output("study", "create", site.folder / "study.json", f'my "mol={site.folder}/mol.csv') == "words\n"
+    (parameter, _) = json.loads(site.output("study", "show", "words", "--json"))["domain"]["parameters"]
+    assert parameter["values"] == ["C", "CC"] and parameter["features"] == [[16], [30]], parameter
+    for wrong, status in (("mol.csv", 2), ("my=absent.csv", 1), (f"other={site.folder}/mol.csv", 1)):
+        assert site.run("study", "create", site.folder / "study.json", wrong).returncode == status, wrong
+
+
 def test_why_a_trial_was_chosen(site):
     client = site.server.client()
     client.create(definition(id="asked-why"))
@@ -412,9 +423,13 @@ def test_a_unix_socket(site):
 
 
 def test_unknown_commands(site):
-    for words in (["frob"], ["study"], ["study", "frob"], ["candidates", "frob", "s"]):
+    for words in (["frob"], ["study", "frob"], ["candidates", "frob", "s"]):
+        for before in ([], ["--url", "http://x"]):
+            done = site.run(*before, *words)
+            assert done.returncode == 2 and f"unknown command '{' '.join(words[:2])}'" in done.stderr, done
+    for words in (["study"], ["study", "frob"], ["--url", "http://x", "study"]):
         done = site.run(*words)
-        assert done.returncode == 2 and f"unknown command '{' '.join(words[:2])}'" in done.stderr, done
+        assert done.returncode == 2 and "must be followed by one of: create import" in done.stderr, done
 
 
 # ---- tokens --------------------------------------------------------------------------------------------------

@@ -48,6 +48,17 @@ def test_a_study_from_its_creation_to_its_end(site):
         assert list(client.studies()) == []
 
 
+def test_words_beside_a_definition(site):
+    parameters = [{"name": "mol", "type": "categorical"}, {"name": "t", "type": "double", "min": 0, "max": 1}]
+    new = {"metric": {"name": "y", "goal": "maximize"}, "domain": {"type": "space", "parameters": parameters}}
+    with banditd.Client(site.url) as client:
+        given = {"C": [16, 0.5], "CC": [30, 1.5]}
+        for words in (given, b"a,key,b\n16,C,0.5\n30,CC,1.5\n"):
+            parameter = client.create_study(new, words={"mol": words}).info()["domain"]["parameters"][0]
+            assert dict(zip(parameter["values"], parameter["features"])) == given, parameter
+        assert "other" in str(raises(banditd.Refused, client.create_study, new, {"other": given}))
+
+
 def test_asking_and_telling(site):
     study = make(site, horizon=10)
     (trial,) = study.ask(worker="w")

@@ -1,5 +1,6 @@
 """Words with properties: a categorical parameter whose values have features."""
 
+import json
 import math
 import random
 
@@ -144,3 +145,46 @@ def test_refused(server):
     for pointer, parameters in wrong.items():
         for parameter in parameters:
             refusal(client.post("/v1/studies", space([parameter, HEAT])), 422, pointer)
+
+
+def form(**parts):
+    """-> (body, its Content-Type)"""
+    lines = []
+    for name, content in parts.items():
+        lines += ["--edge", f'Content-Disposition: form-data; name="{name}"; filename="{name}.csv"', "", content]
+    return "\r\n".join([*lines, "--edge--", ""]).encode(), "multipart/form-data; boundary=edge"
+
+
+def test_words_from_a_file():
+    names, lines = SOLVENT["feature_names"], [f"{row[1]},{word},{row[0]}" for word, row in zip(SOLVENT["values"], ROWS)]
+    table = "\n".join([f"{names[1]},solvent,{names[0]}", *lines])
+    bare = {"name": "solvent", "type": "categorical"}
+    swapped = {**SOLVENT, "features": [row[::-1] for row in ROWS], "feature_names": names[::-1]}
+    with Server("--max-body", "2KiB") as server:
+        client = server.client()
+        definition = space([bare, HEAT], None, seed=4, id="file")
+        body, kind = form(solvent=table, study=json.dumps(definition))
+        assert len(table) > 1000
+        key = {"Idempotency-Key": "k"}
+        made = client.post("/v1/studies", body, content_type=kind, headers=key)
+        assert made.status == 201 and made.headers["Location"] == "/v1/studies/file", made
+        assert client.post("/v1/studies", body, content_type=kind, headers=key).body == made.body
+        refusal(client.post("/v1/studies", body, content_type=kind), 409)
+        (given,) = (p for p in made.json["domain"]["parameters"] if p["name"] == "solvent")
+        assert given == {**swapped, "scaling": "standardize"}, given
+        points = drive(client, "file", 6)
+        server.kill()
+        server.start()
+        client = server.client()
+        points += drive(client, "file", 3)
+        refused = client.post("/v1/studies", form(study=json.dumps(definition), other=table.replace("solvent", "other"))[0], content_type=kind)
+        assert "other" in str(refused.json["errors"]), refused
+        body, kind = form(study=json.dumps({**definition, "id": "large"}) + " " * 2048, solvent=table)
+        assert "--max-body" in client.post("/v1/studies", body, content_type=kind).json["detail"]
+    with Server("--max-values", "100") as server:
+        body, kind = form(study=json.dumps(definition), solvent=table)
+        assert "--max-values" in server.client().post("/v1/studies", body, content_type=kind).json["detail"]
+    with Server() as server:  # the same study as from a definition that has the words
+        client = server.client()
+        study = client.create(space([swapped, HEAT], None, seed=4))["id"]
+        assert drive(client, study, 9) == points

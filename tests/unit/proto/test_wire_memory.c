@@ -5,6 +5,7 @@
 #include "proto/points.h"
 #include "proto/read_observations.h"
 #include "proto/study_file.h"
+#include "proto/study_form.h"
 #include "proto/tokens.h"
 #include "proto/wire.h"
 #include "tests/support/failing_allocations.h"
@@ -279,6 +280,22 @@ static wire_status write_definition(const char *body, size_t size)
     return status;
 }
 
+static wire_status read_form(const char *body, size_t size)
+{
+    wire_errors errors = {0};
+    wire_study_form *form;
+    wire_study *made = NULL;
+    wire_status status = wire_study_form_new(&form, "multipart/form-data; boundary=b", 10000, 100, &errors);
+    if (status == WIRE_OK)
+        status = wire_study_form_feed(form, body, size, &errors);
+    if (status == WIRE_OK)
+        status = wire_study_form_finish(form, &made, bandit_algorithm_names(), &errors);
+    wire_study_form_free(form);
+    wire_study_free(made);
+    wire_errors_clear(&errors);
+    return status;
+}
+
 static const char *const study =
     "{'id':'a','display_name':'b','labels':{'c':'d'},'metadata':{'e':[1,2.5,{'f':'g'}]},"
     "'metrics':[{'name':'h','goal':'maximize'},{'name':'i','goal':'minimize','role':'recorded'}],"
@@ -296,6 +313,14 @@ static void test_decoders(void **state)
               WIRE_INVALID);
     fail_each(decode_study, "{'id':99999999999999999999}", WIRE_INVALID);
     fail_each(decode_study, "{'id':'a\\u00e9", WIRE_MALFORMED);
+    fail_each(
+        read_form,
+        "--b\r\nContent-Disposition: form-data; name=study\r\n\r\n{'metric':{'name':'v','goal':'maximize'},"
+        "'domain':{'type':'space','parameters':[{'name':'m','type':'categorical'}]}}\r\n--b\r\n"
+        "Content-Disposition: form-data; name=m\r\n\r\nkey,a\nC,1\nCC,2\r\n--b--",
+        WIRE_OK);
+    fail_each(read_form, "--b\r\nContent-Disposition: form-data; name=m\r\n\r\nkey,a\nC,1\nCC,x\r\n--b--",
+              WIRE_INVALID);
     fail_each(read_study_file,
               "{'banditd':'study','version':1,'program':'p','study':'a','entries':1,'candidates':1,"
               "'dimension':1}\n{'candidates':0,'rows':[[1]]}\n"

@@ -11,9 +11,10 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Optional, Union, cast
 
-from . import _calls, _events
+from . import _calls, _events, _forms
 from ._calls import Asked, Call, Candidates, Event, Trial, Value
 from ._errors import Unreachable, refusal
+from ._forms import Words
 from .client import Address
 
 
@@ -39,9 +40,11 @@ class AsyncClient:
     def url(self) -> str:
         return self._address.url
 
-    async def create_study(self, definition: Mapping[str, Any]) -> AsyncStudy:
-        created = await self._run(_calls.create_study(definition))
-        return AsyncStudy(self, created["id"])
+    async def create_study(
+        self, definition: Mapping[str, Any], words: Optional[Mapping[str, Words]] = None
+    ) -> AsyncStudy:
+        call = _forms.create_study(definition, words) if words else _calls.create_study(definition)
+        return AsyncStudy(self, (await self._run(call))["id"])
 
     def study(self, study: str) -> AsyncStudy:
         return AsyncStudy(self, study)

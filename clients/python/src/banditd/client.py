@@ -12,9 +12,10 @@ import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Callable, Optional, Union
 
-from . import _calls
+from . import _calls, _forms
 from ._calls import Asked, Call, Candidates, Event, Trial, Value
 from ._errors import Unreachable
+from ._forms import Words
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 
@@ -67,9 +68,12 @@ class Client:
     def url(self) -> str:
         return self._address.url
 
-    def create_study(self, definition: Mapping[str, Any]) -> Study:
-        """Creates a study from its definition (see the server's documentation)."""
-        return Study(self, self._run(_calls.create_study(definition))["id"])
+    def create_study(self, definition: Mapping[str, Any], words: Optional[Mapping[str, Words]] = None) -> Study:
+        """Creates a study from its definition (see the server's documentation). `words` has, by the name of a categorical
+        parameter, the features of its words: {"C": [0.1, 16], …}, or the bytes of a CSV file. In the definition the
+        parameter has no values then, and there may be up to 100 000."""
+        call = _forms.create_study(definition, words) if words else _calls.create_study(definition)
+        return Study(self, self._run(call)["id"])
 
     def study(self, study: str) -> Study:
         """An existing study. If it does not exist, the first call on it raises NotFound."""
