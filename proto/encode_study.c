@@ -359,6 +359,7 @@ void wire_encode_study(wire_writer *w, const wire_study_view *view)
     encode_members(w, view->definition);
     wire_string_member(w, "state", view->state);
     wire_optional_string(w, "state_reason", view->state_reason);
+    wire_optional_string(w, "advice", view->advice);
     wire_time_member(w, "created_at", view->created_at);
     wire_time_member(w, "updated_at", view->updated_at);
     wire_integer_member(w, "candidates", view->candidates);

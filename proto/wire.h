@@ -257,6 +257,7 @@ typedef struct wire_taken_over {
 typedef struct wire_study_view {
     const wire_study *definition;
     const char *state, *state_reason; /* reason: "" is left out */
+    const char *advice;               /* "" is left out */
     int64_t created_at, updated_at;   /* ms */
     int64_t queued, pending, completed, failed, infeasible, stopped;
     int64_t observations, batch, candidates; /* batch: planned so far */

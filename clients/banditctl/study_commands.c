@@ -160,6 +160,8 @@ exit_status command_study_show(const arguments *a)
     print_member("state", study, "state");
     if (json_object_get(study, "state_reason"))
         print_member("reason", study, "state_reason");
+    if (json_object_get(study, "advice"))
+        print_member("advice", study, "advice");
     print_member("algorithm", json_object_get(study, "algorithm"), "name");
     if (json_object_get(study, "horizon"))
         printf("%-20s %lld\n", "horizon", json_count(study, "horizon"));

@@ -1,5 +1,5 @@
 /* Why a batch ended, with the names of the API and of the log: the rules of the engine, and four of the
- * server. */
+ * server. And what a batch advises. */
 #ifndef SERVER_DATA_STOP_RULE_H
 #define SERVER_DATA_STOP_RULE_H
 
@@ -9,6 +9,9 @@
 #define STOP_RULE_UNFINISHED    "unfinished"    /* the batch is planned in parts, and this was not the last */
 #define STOP_RULE_FIXED         "fixed" /* the last picks were made for an ask with fixed parameters */
 #define STOP_RULE_MIN_IN_FLIGHT "min_in_flight" /* the last picks exceed the bound, for waiting workers */
+
+/* What a batch advises the user (store_batch.advice). */
+#define ADVICE_NO_FEASIBLE_POINT "no_feasible_point" /* its model knows no point that may keep all bounds */
 
 /* BANDIT_STOP_NONE gives "max_batch", since the capacity for picks is the largest batch. */
 const char *stop_rule_name(bandit_stop_rule rule);

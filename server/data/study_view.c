@@ -70,6 +70,7 @@ static void encode(wire_writer *w, const store_study *row, const wire_study *def
         .definition = definition,
         .state = study_state_name(row->state),
         .state_reason = row->state_reason,
+        .advice = row->advice,
         .created_at = row->created_at,
         .updated_at = row->updated_at,
         .queued = row->by_state[TRIAL_QUEUED],

@@ -239,6 +239,8 @@ static bool check_planned(rebuild *r, int64_t seq, const store_event *event, reb
         return rebuild_refuse(p, "observations", "must be at least 0");
     if (!stop_rule_is_known(batch->stop_rule))
         return rebuild_refuse(p, "stop_rule", "is not a known rule");
+    if (*batch->advice && strcmp(batch->advice, ADVICE_NO_FEASIBLE_POINT) != 0)
+        return rebuild_refuse(p, "advice", "must be \"%s\"", ADVICE_NO_FEASIBLE_POINT);
     if (!rebuild_check_text(p, "code_path", batch->code_path, WIRE_MAX_NAME) ||
         !check_figure(p, "ratio", batch->ratio) || !check_figure(p, "beta", batch->beta) ||
         !check_figure(p, "update_seconds", batch->update_seconds) ||

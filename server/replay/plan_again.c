@@ -58,6 +58,11 @@ static bool compare_scalars(replaying *r, int64_t seq, const store_batch *a, con
                        a->stop_rule, b->stop_rule);
         return false;
     }
+    if (*a->advice && strcmp(a->advice, b->advice) != 0) { /* earlier versions advised nothing */
+        replay_differs(r, seq, "batch %lld advises %s; replanning advises %s", (long long)a->batch, a->advice,
+                       *b->advice ? b->advice : "nothing");
+        return false;
+    }
     return true;
 }
 

@@ -84,6 +84,7 @@ static void pass_listed(void *arg, const store_study *row)
                                  .definition = "",
                                  .state_reason = "",
                                  .digest = "",
+                                 .advice = "",
                                  .damaged = true};
     p->row.study(p->arg, study_is_sound(row) ? row : &damaged);
 }

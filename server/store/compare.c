@@ -103,9 +103,9 @@ static void add_batch(void *arg, const store_batch *b)
 {
     add(arg, b->batch,
         "batch %lld: size %lld, ratio %a, stop_rule '%s', beta %a, dictionary_size %lld, observations %lld, "
-        "update_seconds %a, select_seconds %a, started_at %lld, code_path '%s', through_seq %lld",
+        "update_seconds %a, select_seconds %a, started_at %lld, code_path '%s', through_seq %lld, advice '%s'",
         I(b->batch), I(b->size), b->ratio, b->stop_rule, b->beta, I(b->dictionary_size), I(b->observations),
-        b->update_seconds, b->select_seconds, I(b->started_at), b->code_path, I(b->through_seq));
+        b->update_seconds, b->select_seconds, I(b->started_at), b->code_path, I(b->through_seq), b->advice);
 }
 
 static void add_observation(void *arg, const store_imported *o)

@@ -92,6 +92,7 @@ static const event_member batch_planned[] = {
     {"select_seconds", REAL(planned.batch.select_seconds)},
     {"started_at", INTEGER(planned.batch.started_at)},
     {"code_path", TEXT(planned.batch.code_path)},
+    {"advice", TEXT_UNLESS_EMPTY(planned.batch.advice)},
     {"through_seq", INTEGER(planned.through_seq)},
     {"dictionary", INDICES(planned.dictionary, planned.batch.dictionary_size)},
     {"sums", SUMS(planned.sums, planned.n_sums)},

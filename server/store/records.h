@@ -60,6 +60,7 @@ typedef struct store_study {
     int64_t
         reference_candidates; /* the number of candidates, from the first, that scaling is computed from */
     const char *digest;       /* of the candidates as uploaded, hexadecimal; "" */
+    const char *advice;       /* of the last batch, as in store_batch */
     bool has_keys;            /* some candidates have keys */
     bool damaged; /* in a list of studies: its row is damaged, and only `study` and `id` are given */
 } store_study;
@@ -164,6 +165,7 @@ typedef struct store_batch {
     int64_t started_at;
     const char *code_path;
     int64_t through_seq; /* when read: results up to here are in its model */
+    const char *advice;  /* what its model advises the user, a word of the API; "": nothing */
 } store_batch;
 
 /* An imported value. */

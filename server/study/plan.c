@@ -67,7 +67,8 @@ static void describe_batch(const study *s, const plan *p, store_event *event)
                                            .update_seconds = p->update_seconds,
                                            .select_seconds = p->select_seconds,
                                            .started_at = p->started_at,
-                                           .code_path = p->code_path};
+                                           .code_path = p->code_path,
+                                           .advice = p->advice ? p->advice : ""};
     event->u.planned.through_seq = p->through_seq;
     event->u.planned.dictionary = p->dictionary;
     event->u.planned.sums = p->sums;

@@ -294,6 +294,21 @@ static void end_study(study *s, plan *p)
     p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
 }
 
+/* So many results are known before it is said that no point keeps the bounds. */
+enum { LEAST_FOR_ADVICE = 20 };
+
+/* What the user should know of the model at the start of this batch. */
+static void advise(study *s, plan *p)
+{
+    bandit_description about = {0};
+    bool may = true;
+    bandit_engine_describe(s->engine.engine, &about);
+    if (!p->extends && about.observations >= LEAST_FOR_ADVICE)
+        bandit_engine_may_keep_bounds(s->engine.engine, &may, &p->outcome.error);
+    if (!may)
+        p->advice = ADVICE_NO_FEASIBLE_POINT;
+}
+
 void plan_compute(study *s, plan *p)
 {
     engine_outcome *out = &p->outcome;
@@ -311,6 +326,8 @@ void plan_compute(study *s, plan *p)
                                   &executor, &out->error);
     if (engine_fine(out))
         end_study(s, p);
+    if (engine_fine(out))
+        advise(s, p);
     double updated = clock_steady();
     p->stops_at = updated + LONGEST_SECONDS;
     if (engine_fine(out))

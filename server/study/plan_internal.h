@@ -64,6 +64,7 @@ struct plan {
     store_pick *stored_picks;  /* the picks in the form of the log */
     double ratio;
     const char *stop_rule;
+    const char *advice; /* NULL: none */
     const wire_stop_when
         *ends;      /* the rule of the definition that ends the study, so that no picks were made; NULL */
     bool exhausted; /* no arm was left that could be picked */

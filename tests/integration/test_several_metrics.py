@@ -144,6 +144,34 @@ def test_nothing_feasible(server):
 
 
 @cases(DOMAINS)
+def test_the_study_says_that_nothing_seems_feasible(case):
+    """From 20 results on, and no longer once a bound is within reach. It is in the log, which a check plans again."""
+    metrics = [BRANIN, CURRIN, SUM | {"at_most": -2}]  # it is at least 0
+    with Server() as server:
+        client = server.client()
+        study = create(client, case, *metrics).json["id"]
+        run(client, study, metrics, 9)
+        assert "advice" not in client.get(f"/v1/studies/{study}").json  # of 16 results at most
+        run(client, study, metrics, 3)
+        client.ask(study, 1, wait_seconds=30)
+        server.kill()
+        server.start()
+        client = server.client()
+        assert client.get(f"/v1/studies/{study}").json["advice"] == "no_feasible_point", client.get(f"/v1/studies/{study}").json
+        copy = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+        assert patched(client, study, {"name": "sum", "at_most": 0.3}).status == 200
+        run(client, study, metrics, 1, count=3)
+        client.ask(study, 1, wait_seconds=30)
+        assert "advice" not in client.get(f"/v1/studies/{study}").json, client.get(f"/v1/studies/{study}").json
+        with Server() as other:
+            made = other.client().post("/v1/studies", copy, content_type="application/x-ndjson")
+            assert made.status == 201 and made.json["advice"] == "no_feasible_point", made
+        server.stop()
+        status, out, err = run_to_end("check", "--quiet", "--db", str(server.db))
+        assert (status, out) == (0, ""), (status, out, err)
+
+
+@cases(DOMAINS)
 def test_killed_study_chooses_as_an_unbroken_one(server, case):
     """With trials in flight, an amended result and a late one; and the check finds nothing."""
     metrics = [BRANIN, CURRIN, SUM]

@@ -268,6 +268,51 @@ static void disc(const double *x, double *y)
     y[2] = 0.0;
 }
 
+/* The distance from the middle of the disc is at least 0, and in a list of random points some are near it. */
+static void nothing_feasible_is_noticed(void **unused)
+{
+    (void)unused;
+    const struct {
+        double low;
+        bool may;
+    } cases[] = {{-0.2, true}, {0.2, false}};
+    for (int list = 0; list < 2; list++) {
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            const bandit_metric metrics[] = {objective(NAN), at_least(cases[i].low)};
+            several s;
+            bandit_error err;
+            bool may = false;
+            open_study(&s, list == 1, metrics, 2, disc);
+            must(bandit_engine_may_keep_bounds(s.engine, &may, &err), &err);
+            assert_true(may); /* there is no model */
+            run(&s, 24, 1);
+            must(bandit_engine_may_keep_bounds(s.engine, &may, &err), &err);
+            assert_int_equal(may, cases[i].may);
+            close_study(&s);
+        }
+    }
+}
+
+/* Where no result is near the bound, the points between them are looked at as well. */
+static void what_was_not_tried_may_be_feasible(void **unused)
+{
+    (void)unused;
+    for (int list = 0; list < 2; list++) {
+        const bandit_metric metrics[] = {objective(NAN), at_least(-0.08)};
+        several s;
+        bandit_error err;
+        bool may = false;
+        open_study(&s, list == 1, metrics, 2, disc);
+        run(&s, 3, 3);
+        begin(&s, 0, s.n, NULL, 0);
+        for (size_t i = 0; i < s.n; i++)
+            assert_true(s.values[i][1] < -0.08);
+        must(bandit_engine_may_keep_bounds(s.engine, &may, &err), &err);
+        assert_true(may);
+        close_study(&s);
+    }
+}
+
 static void seeks_bounds_while_none_is_kept(void **unused)
 {
     (void)unused;
@@ -500,6 +545,8 @@ int main(void)
         cmocka_unit_test(finds_front_far_better_than_uniform),
         cmocka_unit_test(finds_front_without_thresholds),
         cmocka_unit_test(keeps_bounds),
+        cmocka_unit_test(nothing_feasible_is_noticed),
+        cmocka_unit_test(what_was_not_tried_may_be_feasible),
         cmocka_unit_test(seeks_bounds_while_none_is_kept),
         cmocka_unit_test(sure_bound_changes_nothing),
         cmocka_unit_test(unit_of_a_metric_changes_nothing),

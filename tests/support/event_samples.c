@@ -77,7 +77,7 @@ const event_sample event_samples[] = {
            .batch = {.batch = 3, .size = N_PICKS, .ratio = 1.25, .stop_rule = "global", .beta = 2.0 / 3,
                      .dictionary_size = N_INDICES, .observations = 17, .update_seconds = 1e-9,
                      .select_seconds = 123.5, .started_at = 1752999999999, .code_path = "avx2",
-                     .through_seq = 99},
+                     .through_seq = 99, .advice = "no_feasible_point"},
            .through_seq = 41, .dictionary = indices, .sums = sums, .n_sums = N_SUMS,
            .engine_state = state, .n_engine_state = N_STATE, .first_trial = 60,
            .picks = picks, .n_picks = N_PICKS, .held = {.values = held, .n_values = N_HELD, .n_picks = 2},

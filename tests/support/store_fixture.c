@@ -239,9 +239,9 @@ static void dump_measurement(void *arg, const store_measurement *m)
 static void dump_batch(void *arg, const store_batch *batch)
 {
     dumping *d = arg;
-    fprintf(d->out, "batch %lld %lld '%s' '%s' %lld %lld %lld", (long long)batch->batch,
-            (long long)batch->size, batch->stop_rule, batch->code_path, (long long)batch->dictionary_size,
-            (long long)batch->observations, (long long)batch->started_at);
+    fprintf(d->out, "batch %lld %lld '%s' '%s' '%s' %lld %lld %lld", (long long)batch->batch,
+            (long long)batch->size, batch->stop_rule, batch->code_path, batch->advice,
+            (long long)batch->dictionary_size, (long long)batch->observations, (long long)batch->started_at);
     put_real(d->out, batch->ratio);
     put_real(d->out, batch->beta);
     put_real(d->out, batch->update_seconds);

@@ -101,7 +101,8 @@ static store_event draw_batch(history *h, int64_t last_seq)
                                           .update_seconds = 0.25,
                                           .select_seconds = 1e-9,
                                           .started_at = h->time - 5,
-                                          .code_path = "avx2"};
+                                          .code_path = "avx2",
+                                          .advice = draw(h, 3) == 0 ? "no_feasible_point" : ""};
     event.u.planned.through_seq = last_seq;
     event.u.planned.dictionary = h->dictionary;
     event.u.planned.sums = h->sums;

@@ -238,6 +238,11 @@ bandit_status bandit_engine_feasible_arms(const bandit_engine *engine, const uin
 bandit_status bandit_engine_feasible_points(const bandit_engine *engine, const double *points, size_t n,
                                             double *out, bandit_error *err);
 
+/* Whether some arm or point may keep all bounds: no metric's mean, at the start of the current batch, is more than three
+ * deviations beyond one. True without bounds and before the first reward. Errors: BANDIT_NO_MEMORY,
+ * BANDIT_NUMERICAL, BANDIT_CANCELLED; *out is then true. */
+bandit_status bandit_engine_may_keep_bounds(const bandit_engine *engine, bool *out, bandit_error *err);
+
 /* Bytes held beyond the arms. */
 size_t bandit_engine_memory(const bandit_engine *engine);
 

@@ -79,6 +79,7 @@ static void clear_tables(memory_study *study)
     for (size_t i = 0; i < study->n_batches; i++) {
         free((char *)study->batches[i].b.stop_rule);
         free((char *)study->batches[i].b.code_path);
+        free((char *)study->batches[i].b.advice);
         free(study->batches[i].dictionary);
     }
     free(study->trials);

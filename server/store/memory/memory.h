@@ -26,7 +26,7 @@ typedef struct memory_trial {
 } memory_trial;
 
 typedef struct memory_batch {
-    store_batch b; /* stop_rule and code_path are owned */
+    store_batch b; /* stop_rule, code_path and advice are owned */
     int64_t through_seq;
     uint32_t *dictionary;
 } memory_batch;

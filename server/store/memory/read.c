@@ -54,6 +54,7 @@ static void show_study(const memory_study *study, store_study_row *row, void *ar
                          .dimension = r->dimension,
                          .reference_candidates = r->reference_candidates,
                          .digest = study->digest,
+                         .advice = study->n_batches > 0 ? study->batches[study->n_batches - 1].b.advice : "",
                          .has_keys = memory_has_keys(study)};
     memcpy(shown.by_state, r->by_state, sizeof shown.by_state);
     row(arg, &shown);

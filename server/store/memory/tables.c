@@ -180,12 +180,14 @@ store_status memory_batch_insert(store *base, int64_t number, const store_event 
     batch->b.through_seq = batch->through_seq;
     batch->b.stop_rule = strdup(event->u.planned.batch.stop_rule);
     batch->b.code_path = strdup(event->u.planned.batch.code_path);
+    batch->b.advice = strdup(event->u.planned.batch.advice);
     batch->dictionary =
         memory_copy(event->u.planned.dictionary, (size_t)batch->b.dictionary_size * sizeof(uint32_t));
     free(study->engine);
     study->engine = memory_copy(event->u.planned.engine_state, event->u.planned.n_engine_state);
     study->n_engine = event->u.planned.n_engine_state;
-    bool complete = batch->b.stop_rule && batch->b.code_path && batch->dictionary && study->engine;
+    bool complete =
+        batch->b.stop_rule && batch->b.code_path && batch->b.advice && batch->dictionary && study->engine;
     return complete ? STORE_OK : memory_exhausted(err);
 }
 

@@ -35,6 +35,7 @@ static void read_study_row(sql_connection *c, store_study_row *callback, void *a
     study.dimension = sql_integer(c, column++);
     study.reference_candidates = sql_integer(c, column++);
     study.digest = sql_text(c, column++);
+    study.advice = sql_text(c, column++);
     study.has_keys = sql_integer(c, column++) != 0;
     callback(arg, &study);
 }
@@ -158,6 +159,7 @@ store_status sql_read_batches(store *s, int64_t study, int64_t after, size_t lim
             .started_at = sql_integer(c, 9),
             .code_path = sql_text(c, 10),
             .through_seq = sql_integer(c, 11),
+            .advice = sql_text(c, 12),
         };
         row(arg, &batch);
     }

@@ -2,10 +2,11 @@
 #ifndef SERVER_STORE_SQL_STATEMENTS_H
 #define SERVER_STORE_SQL_STATEMENTS_H
 
-#define STUDY_COLUMNS                                                                                            \
-    "study, id, definition, state, state_reason, epoch, created_at, updated_at, last_seq, trials, queued, "      \
-    "pending, completed, failed, infeasible, stopped, issued, observations, imported, batches, "                 \
-    "through_seq, best_trial, best_candidate, best_value, candidates, dimension, reference_candidates, digest, " \
+#define STUDY_COLUMNS                                                                                                  \
+    "study, id, definition, state, state_reason, epoch, created_at, updated_at, last_seq, trials, queued, "            \
+    "pending, completed, failed, infeasible, stopped, issued, observations, imported, batches, "                       \
+    "through_seq, best_trial, best_candidate, best_value, candidates, dimension, reference_candidates, digest, "       \
+    "coalesce((SELECT b.advice FROM batches b WHERE b.study = studies.study AND b.batch = studies.batches - 1), ''), " \
     "EXISTS (SELECT 1 FROM candidate_keys k WHERE k.study = studies.study)"
 
 #define TRIAL_COLUMNS                                                                                        \
@@ -103,13 +104,13 @@
     /* batches */                                                                                                        \
     X(SQL_BATCH_INSERT,                                                                                                  \
       "INSERT INTO batches (study, batch, size, ratio, stop_rule, beta, observations, update_seconds, "                  \
-      "select_seconds, started_at, code_path, through_seq, dictionary_size, dictionary) "                                \
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")                                            \
+      "select_seconds, started_at, code_path, through_seq, dictionary_size, dictionary, advice) "                        \
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)")                                       \
     X(SQL_BATCH_EXTEND, "UPDATE batches SET size = size + ?3, ratio = ?4, stop_rule = ?5 "                               \
                         "WHERE study = ?1 AND batch = ?2")                                                               \
     X(SQL_BATCHES_AFTER,                                                                                                 \
       "SELECT batch, size, ratio, stop_rule, beta, dictionary_size, observations, update_seconds, "                      \
-      "select_seconds, started_at, code_path, through_seq FROM batches WHERE study = ?1 AND batch > ?2 "                 \
+      "select_seconds, started_at, code_path, through_seq, advice FROM batches WHERE study = ?1 AND batch > ?2 "         \
       "ORDER BY batch LIMIT ?3")                                                                                         \
     X(SQL_SUM_PUT, SUM_INSERT SUM_ROW SUM_UPDATE)                                                                        \
     X(SQL_SUMS_PUT, SUM_INSERT SUM_ROWS SUM_UPDATE)                                                                      \

@@ -102,10 +102,10 @@ store_status sql_batch_insert(store *s, int64_t study, const store_event *event,
     sql_connection *c = sql_writer(s);
     const store_batch *b = &event->u.planned.batch;
     store_status status =
-        sql_run(c, err, SQL_BATCH_INSERT, "iiidtdidditiib", study, b->batch, b->size, b->ratio, b->stop_rule,
+        sql_run(c, err, SQL_BATCH_INSERT, "iiidtdidditiibt", study, b->batch, b->size, b->ratio, b->stop_rule,
                 b->beta, b->observations, b->update_seconds, b->select_seconds, b->started_at, b->code_path,
                 event->u.planned.through_seq, b->dictionary_size, event->u.planned.dictionary,
-                (size_t)b->dictionary_size * sizeof(uint32_t));
+                (size_t)b->dictionary_size * sizeof(uint32_t), b->advice);
     if (status)
         return status;
     return sql_run(c, err, SQL_ENGINE_PUT, "iib", study, b->batch, event->u.planned.engine_state,

@@ -615,6 +615,7 @@ static void test_view(void **state)
     wire_study_view view = {.definition = s,
                             .state = "error",
                             .state_reason = "why",
+                            .advice = "no_feasible_point",
                             .created_at = 1,
                             .updated_at = 2,
                             .queued = 3,
@@ -630,7 +631,7 @@ static void test_view(void **state)
     static const char head[] = "{'id':'a','metric':{'name':'value','goal':'maximize','role':'objective'},"
                                "'domain':{'type':'candidates','dimension':2},";
     static const char *const tails[] = {
-        "'state':'error','state_reason':'why','created_at':'1970-01-01T00:00:00.001Z',"
+        "'state':'error','state_reason':'why','advice':'no_feasible_point','created_at':'1970-01-01T00:00:00.001Z',"
         "'updated_at':'1970-01-01T00:00:00.002Z','candidates':11,'trials_queued':3,'trials_pending':4,"
         "'trials_completed':5,'trials_failed':6,'trials_infeasible':7,'trials_stopped':8,'observations':9,"
         "'batch':10,'best':{'trial':12,'candidate':13,'value':0.5}}",
@@ -651,7 +652,7 @@ static void test_view(void **state)
         free(expected);
         free(text);
         view.state = "active";
-        view.state_reason = "";
+        view.state_reason = view.advice = "";
         view.best.given = false;
     }
     wire_study_free(s);

@@ -54,6 +54,9 @@ static bandit_status act(small_set set, const bandit_options *o, bandit_error *e
         }
     }
     double feasible;
+    bool may;
+    if (status == BANDIT_OK)
+        status = bandit_engine_may_keep_bounds(engine, &may, err);
     if (status == BANDIT_OK)
         status = bandit_engine_feasible_arms(engine, &picks[0].arm, 1, &feasible, err);
     if (status == BANDIT_OK) {
@@ -73,13 +76,14 @@ static bandit_status act(small_set set, const bandit_options *o, bandit_error *e
     return status;
 }
 
-static void fail_each(small_set set)
+/* low: the least value of the third metric. */
+static void fail_each(small_set set, double low)
 {
     bandit_options o = small_options(BANDIT_LOG_EI, set);
     const bandit_metric metrics[METRICS] = {
         {.objective = true, .low = -INFINITY, .high = INFINITY},
         {.objective = true, .low = -INFINITY, .high = INFINITY},
-        {.low = -1.0, .high = INFINITY},
+        {.low = low, .high = INFINITY},
     };
     bandit_error err = {0};
     o.metrics = metrics;
@@ -105,25 +109,32 @@ static void fail_each(small_set set)
 static void on_features(void **state)
 {
     (void)state;
-    fail_each(FEATURES);
+    fail_each(FEATURES, -1.0);
 }
 
 static void on_a_matrix(void **state)
 {
     (void)state;
-    fail_each(MATRIX);
+    fail_each(MATRIX, -1.0);
 }
 
 static void in_an_enumerated_space(void **state)
 {
     (void)state;
-    fail_each(LISTED);
+    fail_each(LISTED, -1.0);
 }
 
 static void in_a_space_that_grows(void **state)
 {
     (void)state;
-    fail_each(BOX);
+    fail_each(BOX, -1.0);
+}
+
+/* Then the whole space is searched for a point that may keep the bound. */
+static void where_nothing_is_feasible(void **state)
+{
+    (void)state;
+    fail_each(BOX, 1000.0);
 }
 
 int main(void)
@@ -133,6 +144,7 @@ int main(void)
         cmocka_unit_test(on_a_matrix),
         cmocka_unit_test(in_an_enumerated_space),
         cmocka_unit_test(in_a_space_that_grows),
+        cmocka_unit_test(where_nothing_is_feasible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

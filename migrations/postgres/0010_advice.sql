@@ -1,0 +1,1 @@
+ALTER TABLE banditd.batches ADD COLUMN advice text COLLATE "C" NOT NULL DEFAULT '';
