@@ -1,4 +1,4 @@
-/* Configuration of `banditd serve`. One table (config.c) drives the command line, the environment, the file,
+/* Configuration of `banditd serve`. One table (config_options.c) drives the command line, the environment, the file,
  * --help, the manual page and docs/config.md. */
 #ifndef SERVER_BASE_CONFIG_H
 #define SERVER_BASE_CONFIG_H
