@@ -1,5 +1,6 @@
 // New studies: from the form, from JSON, from a file, in a space, from another study; and invalid ones.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { until, with_ } from './harness.mjs';
 
 const created = (page, id) => until(`${id} is shown`, async () => page.url().endsWith(`#/studies/${id}`));
@@ -220,7 +221,7 @@ async function everything(site) {
     id: 'by-everything',
     display_name: 'All of it',
     labels: { team: 'bench' },
-    metadata: { note: 'from the form' },
+    metadata: { note: 'from the form', code: '3f2a' },
     aim: 'best',
     repeats: 'never',
     metrics: [
@@ -238,6 +239,8 @@ async function everything(site) {
         { name: 'gate', type: 'boolean', default: true },
         { name: 'level', type: 'discrete', values: [1, 2, 4], active_when: { parameter: 'gate', in: [true] } },
         { name: 'heat', type: 'double', min: 0, max: 40, role: 'context' },
+        { name: 'solvent', type: 'categorical', values: ['ethanol', 'propanol'], features: [[46.07, 1], [60.1, 1.5]], feature_names: ['mass', 'donors'], scaling: 'unit' },
+        { name: 'base', type: 'categorical', values: ['a', 'b', 'c'], encoding: 'codes' },
       ],
       constraints: ['width <= 200', 'if gate then rate >= 0.01'],
     },
@@ -253,9 +256,13 @@ async function everything(site) {
     await fill('Name', 'All of it');
     await fill('Id', definition.id);
     await fill('Labels', 'team:bench');
-    await fill('Note', 'from the form');
-    const texts = { name: 'Name', min: 'From', max: 'To', precision: 'Decimal places', default: 'Default', step: 'Step', unit: 'Unit' };
-    const choices = { scale: 'Scale', type: 'Type', role: 'Chosen by', ordered: 'Order' };
+    await page.click('summary:text-is("Metadata")');
+    await fill('Metadata as JSON', '{"code": "3f2a"');
+    await fill('Note', 'from the form'); // it takes the place of what is no object
+    await fill('Metadata as JSON', JSON.stringify(definition.metadata));
+    assert.equal(await page.getByLabel('Note', { exact: true }).inputValue(), 'from the form');
+    const texts = { features: 'Properties of each word', feature_names: 'Names of the properties', name: 'Name', min: 'From', max: 'To', precision: 'Decimal places', default: 'Default', step: 'Step', unit: 'Unit' };
+    const choices = { scaling: 'Scaling of the properties', encoding: 'Encoding', scale: 'Scale', type: 'Type', role: 'Chosen by', ordered: 'Order' };
     for (const [i, parameter] of definition.domain.parameters.entries()) {
       if (i) await page.click('text=Add a parameter');
       const row = page.locator('.parameter').nth(i);
@@ -268,7 +275,7 @@ async function everything(site) {
           await fill('Only if', x.parameter, row);
           await fill('is one of', x.in.join(', '), row);
         } else if (choices[name] || (name === 'default' && x === true)) await choose(choices[name] ?? 'Default', String(x), row);
-        else await fill(texts[name], x, row);
+        else await fill(texts[name], name === 'features' ? x.map((cells) => cells.join(', ')).join('\n') : x, row);
       }
     }
     await fill('Constraints', definition.domain.constraints.join('\n'));
@@ -297,7 +304,87 @@ async function everything(site) {
   const study = await site.api.get(`/v1/studies/${definition.id}`);
   assert.deepEqual(study.metrics.map((m) => m.role), ['objective', 'objective', 'constraint', 'recorded']);
   assert.deepEqual(study.domain.constraints, definition.domain.constraints);
+  assert.deepEqual([study.domain.parameters[6].features, study.domain.parameters[6].feature_names, study.domain.parameters[7].encoding], [[[46.07, 1], [60.1, 1.5]], ['mass', 'donors'], 'codes']);
   assert.deepEqual([study.domain.parameters[4].active_when, study.domain.parameters[5].role], [{ parameter: 'gate', in: [true] }, 'context']);
+}
+
+// The members of a schema of openapi.yaml, a file that is indented by two spaces.
+function membersOf(text, schema) {
+  const lines = text.split('\n');
+  const from = lines.indexOf(`    ${schema}:`);
+  assert.ok(from > 0, schema);
+  const length = lines.slice(from + 1).findIndex((line) => /^ {0,4}\S/.test(line));
+  const own = lines.slice(from + 1, from + 1 + length);
+  const properties = own.slice(own.indexOf('      properties:') + 1);
+  const end = properties.findIndex((line) => /^ {0,6}\S/.test(line));
+  return properties.slice(0, end < 0 ? undefined : end).map((line) => /^ {8}(\w+):/.exec(line)?.[1]).filter(Boolean);
+}
+
+// Where the members of each schema are in a definition. What has one possible value has no field.
+const PLACES = {
+  StudyDefinition: '',
+  Metric: '/metrics/0',
+  CandidatesDefinition: '/domain',
+  PrecomputedDomain: '/domain',
+  SpaceDomain: '/domain',
+  ...Object.fromEntries(['Double', 'Integer', 'Discrete', 'Categorical', 'Boolean'].map((type) => [`${type}Parameter`, '/domain/parameters/0'])),
+  ActiveWhen: '/domain/parameters/0/active_when',
+  StagnationRule: '/stop_when/0',
+  TargetRule: '/stop_when/0',
+  MedianStopping: '/stopping',
+  HalvingStopping: '/stopping',
+  KernelDefinition: '/algorithm/kernel',
+};
+const OBJECTS = ['metric', 'metrics', 'domain', 'algorithm', 'stopping', 'stop_when', 'parameters', 'active_when']; // they have fields for their members
+const ONE_VALUE = ['then'];
+
+// Every member of a definition that openapi.yaml describes has a field.
+async function complete(site) {
+  const text = await readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8');
+  const wanted = Object.entries(PLACES).flatMap(([schema, place]) => membersOf(text, schema).filter((name) => ![...OBJECTS, ...ONE_VALUE].includes(name)).map((name) => `${place}/${name}`));
+  assert.ok(wanted.length > 80, `${wanted.length} members`);
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    const seen = new Set();
+    const look = async () => {
+      for (const pointer of await page.locator('[data-pointer]').evaluateAll((fields) => fields.map((field) => field.dataset.pointer))) seen.add(pointer);
+    };
+    const inTurn = async (locator) => {
+      await locator.waitFor();
+      for (const option of await locator.locator('option').evaluateAll((options) => options.map((o) => o.value))) {
+        await locator.selectOption(option);
+        await look();
+      }
+    };
+    await inTurn(page.locator('.parameter').getByLabel('Type', { exact: true }));
+    await page.click('text=Add a rule that ends the study');
+    await inTurn(page.getByLabel('Finish the study when'));
+    await inTurn(page.getByLabel('Stop a run early if it is'));
+    await page.click('text=Add a metric');
+    await page.getByLabel('Role', { exact: true }).nth(1).selectOption('objective'); // several objectives have thresholds
+    await look();
+    await inTurn(page.getByLabel('Kind', { exact: true }));
+    assert.deepEqual(wanted.filter((pointer) => !seen.has(pointer)), [], 'members without a field');
+  });
+}
+
+// Points with keys: some have none.
+async function keys(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    await page.getByLabel('Id', { exact: true }).fill('by-keys');
+    await page.getByLabel('Kind').selectOption('candidates');
+    await page.getByLabel('Points, one per line').fill('0, 1\n1, 0\n1, 1');
+    await page.click('summary:text-is("Keys of the points")');
+    await page.getByLabel('Keys, one per line').fill('\nCCN\nC C, O');
+    await page.click('button:text-is("JSON")');
+    await page.click('button:text-is("Form")');
+    assert.equal(await page.getByLabel('Keys, one per line').inputValue(), '\nCCN\nC C, O');
+    await page.click('text=Create the study');
+    await created(page, 'by-keys');
+    const { items } = await site.api.get('/v1/studies/by-keys/candidates');
+    assert.deepEqual(items.map((item) => item.key), [undefined, 'CCN', 'C C, O']);
+  });
 }
 
 // Rules that end a study and stop runs, and another study's results to begin with.
@@ -364,6 +451,8 @@ async function link(site) {
 
 export const tests = {
   'form: everything that a definition may say': everything,
+  'form: a field for each member of a definition': complete,
+  'form: keys of candidates': keys,
   'form: rules to stop, and the results of another study': rules,
   'form: a link that carries it, and what was filled in': link,
   'form: messages are beside their fields': wrong,

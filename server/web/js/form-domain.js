@@ -5,12 +5,6 @@ import { spacePart } from './form-space.js';
 
 export const DOMAINS = [['space', 'named parameters'], ['candidates', 'a list of candidates'], ['precomputed', 'candidates with a kernel matrix']];
 
-// [[from CSV lines]] -> points; blank lines are left out
-function parsePoints(text) {
-  return text.split('\n').map((line) => line.trim()).filter(Boolean).map((line) => line.split(/[,;\s]+/).map((cell) => KINDS.number.parse(cell)));
-}
-const POINTS = { parse: parsePoints, print: (points) => points.map((point) => point.join(', ')).join('\n') };
-
 // The number of features of a file's candidates; undefined if it cannot be found.
 export async function dimensionOf(file) {
   const start = await file.slice(0, 65536).text();
@@ -28,11 +22,17 @@ function candidatesPart(form) {
     form.field({
       pointer: '/domain/points',
       label: 'Points, one per line',
-      kind: POINTS,
+      kind: KINDS.rows,
       rows: 5,
       placeholder: '0.1, 2\n0.4, 3',
       hint: 'Or leave this empty and choose a file (CSV, JSON, .npy). It is uploaded after the study is created.',
     }),
+    form.more(
+      'keys',
+      'Keys of the points',
+      form.definition.domain.keys !== undefined,
+      form.field({ pointer: '/domain/keys', label: 'Keys, one per line', kind: KINDS.linesOrNull, rows: 3, placeholder: 'CCO\nCCN', hint: 'What you call each point, in the order of the points. A blank line is a point without a key.' }),
+    ),
     upload(form, 'File with the candidates'),
     h(
       'div',

@@ -18,7 +18,7 @@ export function put(document_, pointer, value) {
   for (const step of path) {
     const place = places.at(-1);
     if (value === undefined && place[step] === undefined) return;
-    place[step] ??= {};
+    if (typeof place[step] !== 'object' || place[step] === null) place[step] = {}; // also in place of text that is no JSON yet
     places.push(place[step]);
   }
   if (value !== undefined) {
@@ -52,6 +52,18 @@ export const KINDS = {
     parse: (text) => Object.fromEntries(text.split(',').map((part) => part.trim()).filter(Boolean).map((part) => [part.split(':')[0].trim(), part.split(':').slice(1).join(':').trim()])),
     print: (value) => Object.entries(value).map(([key, x]) => `${key}:${x}`).join(', '),
   },
+  // [[numbers]], one row per line; blank lines are left out.
+  rows: {
+    parse: (text) => text.split('\n').map((line) => line.trim()).filter(Boolean).map((line) => line.split(/[,;\s]+/).map((cell) => KINDS.number.parse(cell))),
+    print: (value) => value.map((row) => row.join(', ')).join('\n'),
+  },
+  lines: { parse: (text) => text.split('\n').map((line) => line.trim()).filter(Boolean), print: (value) => value.join('\n') },
+  // One text per line; a blank line is null.
+  linesOrNull: {
+    parse: (text) => text.replace(/\n$/, '').split('\n').map((line) => line.trim() || null),
+    print: (value) => value.map((x) => x ?? '').join('\n') + (value.at(-1) === null ? '\n' : ''),
+    spaced: true,
+  },
   // A word, a number or an object as JSON.
   json: {
     parse: (text) => {
@@ -80,7 +92,7 @@ export class Field {
     this.error = h('p', { class: 'field-error', id: `${id}-error` });
     this.element = h(
       'div',
-      { class: `field ${spec.class ?? ''}` },
+      { class: `field ${spec.class ?? ''}`, 'data-pointer': spec.pointer },
       h('label', { for: id }, spec.label),
       this.input,
       spec.hint ? h('p', { class: 'hint', id: `${id}-hint` }, spec.hint) : null,
@@ -88,7 +100,7 @@ export class Field {
     );
     this.input.addEventListener('input', () => {
       const text = this.input.value.trim();
-      put(this.document, this.pointer, text === '' ? undefined : this.kind.parse(text));
+      put(this.document, this.pointer, text === '' ? undefined : this.kind.parse(this.kind.spaced ? this.input.value : text));
       this.fail(null);
       change();
     });

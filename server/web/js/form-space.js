@@ -3,10 +3,17 @@ import { h } from './dom.js';
 import { KINDS } from './form-fields.js';
 
 const TYPES = [['double', 'number'], ['integer', 'whole number'], ['discrete', 'one of some numbers'], ['categorical', 'one of some words'], ['boolean', 'yes or no']];
-const LINES = { parse: (text) => text.split('\n').map((line) => line.trim()).filter(Boolean), print: (value) => value.join('\n') };
 
 // A choice of which one is the default, and is left out.
 const usual = (standard, kind = KINDS.text) => ({ parse: kind.parse, print: (value) => (value === standard ? '' : kind.print(value)) });
+
+// What the model sees of words without an order.
+const WORDS = [
+  { name: 'features', label: 'Properties of each word', kind: KINDS.rows, rows: 3, placeholder: '46.07, 1\n60.1, 1', hint: 'A row of numbers for each word, in their order. The model then learns from similar words.', class: 'grow' },
+  { name: 'feature_names', label: 'Names of the properties', kind: KINDS.list, placeholder: 'mass, donors' },
+  { name: 'scaling', label: 'Scaling of the properties', options: [['', 'default: standardize'], ['standardize', 'standardize'], ['unit', 'unit'], ['none', 'none']] },
+  { name: 'encoding', label: 'Encoding', options: [['', 'default: codes beyond 1000'], ['codes', 'codes']], hint: 'Codes: a few features stand for many words' },
+];
 
 // The fields of a type, and those that are rarely needed.
 function fieldsOf(parameter) {
@@ -22,7 +29,7 @@ function fieldsOf(parameter) {
     discrete: [[{ name: 'values', label: 'Numbers', kind: KINDS.numberList, placeholder: '1, 2, 4, 8', class: 'grow' }], []],
     categorical: [
       [{ name: 'values', label: 'Values', kind: KINDS.list, placeholder: 'adam, sgd', hint: 'With a comma: "one, v/v", two', class: 'grow' }],
-      [{ name: 'ordered', label: 'Order', kind: usual(false, KINDS.json), options: [['', 'none'], ['true', 'as listed']] }],
+      [{ name: 'ordered', label: 'Order', kind: usual(false, KINDS.json), options: [['', 'none'], ['true', 'as listed']] }, ...(parameter.ordered === true ? [] : WORDS)],
     ],
     boolean: [[], []],
   };
@@ -44,7 +51,7 @@ function conditionValues(definition, parameter) {
   return { parse: (text) => KINDS.list.parse(text).map((x) => (words() ? x : KINDS.json.parse(x))), print: KINDS.list.print };
 }
 
-const RARE = ['step', 'precision', 'ordered', 'default', 'unit', 'role', 'active_when'];
+const RARE = ['step', 'precision', 'ordered', ...WORDS.map(({ name }) => name), 'default', 'unit', 'role', 'active_when'];
 
 function row(form, parameter, i) {
   const { parameters } = form.definition.domain;
@@ -54,6 +61,11 @@ function row(form, parameter, i) {
     const { name, type, unit } = parameter;
     for (const key of Object.keys(parameter)) delete parameter[key];
     Object.assign(parameter, { name, type, ...(unit && { unit }), ...((type === 'double' || type === 'integer') && { min: 0, max: 1 }) });
+    form.draw();
+  };
+  // Words in an order have no properties.
+  const reorder = () => {
+    if (parameter.ordered) for (const { name } of WORDS) delete parameter[name];
     form.draw();
   };
   const remove = () => {
@@ -76,7 +88,7 @@ function row(form, parameter, i) {
         'div',
         { class: 'row' },
         field({ name: 'unit', label: 'Unit', placeholder: 'mm' }),
-        more.map((spec) => field(spec)),
+        more.map((spec) => field(spec, spec.name === 'ordered' ? reorder : undefined)),
         field(defaultField(parameter)),
         field({ name: 'role', label: 'Chosen by', options: [['', 'the server'], ['context', 'who asks (context)']] }),
         field({ name: 'active_when/parameter', label: 'Only if', placeholder: 'another parameter' }),
@@ -100,6 +112,6 @@ export function spacePart(form) {
     form.messages('/domain/parameters'),
     h('div', { class: 'parameters' }, domain.parameters.map((parameter, i) => row(form, parameter, i))),
     h('button', { type: 'button', class: 'small', onclick: add }, 'Add a parameter'),
-    form.field({ pointer: '/domain/constraints', label: 'Constraints', kind: LINES, rows: 3, placeholder: 'a + b + c = 1\nif gate then rate >= 0.01', hint: 'Rules that every suggestion keeps, one per line' }),
+    form.field({ pointer: '/domain/constraints', label: 'Constraints', kind: KINDS.lines, rows: 3, placeholder: 'a + b + c = 1\nif gate then rate >= 0.01', hint: 'Rules that every suggestion keeps, one per line' }),
   ];
 }

@@ -101,6 +101,8 @@ export async function createPage(main, { signal }) {
   };
   const group = (title, note, ...content) => h('fieldset', { class: 'panel group' }, h('legend', {}, title), note ? h('p', { class: 'panel-note' }, note) : null, content);
 
+  const reload = (pointer) => fields.find((field) => field.pointer === pointer)?.load();
+
   function drawForm(pointer) {
     const focused = pointer ?? fields.find((field) => field.input && field.input === document.activeElement)?.pointer;
     fields = [];
@@ -116,7 +118,13 @@ export async function createPage(main, { signal }) {
           form_.field({ pointer: '/id', label: 'Id', placeholder: 'chosen by the server', hint: 'Lower-case letters, digits, and . _ -' }),
           form_.field({ pointer: '/labels', label: 'Labels', kind: KINDS.labels, placeholder: 'team:bench, stage:test', class: 'grow' }),
         ),
-        form_.field({ pointer: '/metadata/note', label: 'Note', rows: 2 }),
+        form_.field({ pointer: '/metadata/note', label: 'Note', rows: 2 }, () => reload('/metadata')),
+        form_.more(
+          'metadata',
+          'Metadata',
+          Object.keys(definition.metadata ?? {}).some((name) => name !== 'note'),
+          form_.field({ pointer: '/metadata', label: 'Metadata as JSON', kind: KINDS.json, rows: 3, placeholder: '{"code": "3f2a"}', hint: 'An object of your own. The server keeps and shows it; the note is a part of it.' }, () => reload('/metadata/note')),
+        ),
       ),
       group('1. What is tried', 'The settings that may be chosen.', domainPart(form_)),
       group('2. What is measured', 'What a result of a trial tells, and what is better.', metricsPart(form_)),
@@ -128,7 +136,7 @@ export async function createPage(main, { signal }) {
   file.addEventListener('change', async () => {
     if (!file.files.length || definition.domain.type !== 'candidates') return;
     definition.domain.dimension ??= await dimensionOf(file.files[0]);
-    fields.find((field) => field.pointer === '/domain/dimension')?.load();
+    reload('/domain/dimension');
   });
 
   function say(text, errors = []) {
