@@ -29,7 +29,7 @@ function sentence({ trial, from, to, state }) {
   return `${parts.join(', ')} (from ${clock(from)})`;
 }
 
-// -> {show(spans, begin, end)}; spans as in tab-workers.js, times in ms
+// -> {picture(), show(spans, begin, end)}; spans as in tab-workers.js, times in ms
 export function timeline(parent, signal) {
   const stage = h('div', { class: 'scroll gantt', tabindex: 0, role: 'group', 'aria-label': 'Timeline of workers' });
   replace(parent, stage);
@@ -79,6 +79,7 @@ export function timeline(parent, signal) {
   observer.observe(stage);
   signal.addEventListener('abort', () => observer.disconnect());
   return {
+    picture: () => stage.querySelector('svg'), // nothing if none is shown
     show(...next) {
       last = next;
       draw();

@@ -5,6 +5,7 @@ import { refresher } from './feed.js';
 import { ago, clock, count, fullTime, number, percent } from './format.js';
 import { may } from './role.js';
 import { address, here, setQuery } from './router.js';
+import { drawnAs, saveButtons } from './save-menu.js';
 import { readSeries, speed } from './series.js';
 import { needsAttention, troubles } from './health.js';
 import { sparkline } from './sparkline.js';
@@ -15,6 +16,7 @@ import { badge, control, empty, reasonOf, select } from './widgets.js';
 
 const AT_ONCE = 100; // studies of one answer; an answer without changes is not sent again
 const PAGE = 50; // rows
+const SPARKLINE_DOTS = 4; // per pixel, of a saved small chart
 const STATES = ['active', 'paused', 'awaiting_candidates', 'finished', 'error'];
 const ATTENTION = 'attention'; // a filter, not a state
 const ORDERS = {
@@ -92,10 +94,12 @@ class Row {
     this.shownState = study.state;
   }
 
-  // The first action is shown, the others are unfolded.
+  // The first action is shown, the others are unfolded, and so are those that save the small chart.
   showActions(id, [first, ...others]) {
-    const more = others.length ? h('details', { class: 'menu' }, h('summary', { class: 'button small', 'aria-label': `More actions on ${id}` }, '⋯'), h('div', { class: 'buttons' }, others)) : null;
-    replace(this.buttons, h('div', { class: 'buttons' }, first, more));
+    const menu = h('details', { class: 'menu' });
+    const save = saveButtons(() => `best so far of ${id}`, ...drawnAs(() => this.course.querySelector('svg.sparkline[role]'), SPARKLINE_DOTS), () => (menu.open = false), (kind) => `Chart as ${kind}`);
+    replace(menu, h('summary', { class: 'button small', 'aria-label': `More actions on ${id}` }, '⋯'), h('div', { class: 'buttons' }, others, save));
+    replace(this.buttons, h('div', { class: 'buttons' }, first, menu));
   }
 
   // Reads the series if new values have been reported.

@@ -14,22 +14,34 @@ function solid(canvas) {
   return copy;
 }
 
-// title(): what the file is named after; canvas(): the chart, or nothing if it shows nothing; svg(): a promise of its text
-export function saveMenu(title, canvas, svg) {
-  const name = () => (title().split(':')[0].toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '').slice(0, 60) || 'chart');
+const fileOf = (title) => title.split(':')[0].toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '').slice(0, 60) || 'chart';
+
+/* Buttons that save a picture.
+ *   title()   what the file is named after
+ *   canvas()  the picture, or a promise of it; nothing if there is none
+ *   svg()     a promise of its text
+ *   done()    called afterwards */
+export function saveButtons(title, canvas, svg, done = () => {}, label = (kind) => kind) {
   const save = {
-    PNG: () => solid(canvas()).toBlob((blob) => saveBlob(`${name()}.png`, blob), 'image/png'),
-    SVG: async () => saveBlob(`${name()}.svg`, new Blob([await svg()], { type: 'image/svg+xml' })),
+    PNG: (drawn) => solid(drawn).toBlob((blob) => saveBlob(`${fileOf(title())}.png`, blob), 'image/png'),
+    SVG: async () => saveBlob(`${fileOf(title())}.svg`, new Blob([await svg()], { type: 'image/svg+xml' })),
   };
-  const menu = h(
-    'details',
-    { class: 'save' },
-    h('summary', {}, 'Save'),
-    Object.entries(save).map(([kind, work]) => actionButton(kind, { class: 'small' }, async () => {
-      if (!canvas()) throw new Error('There is nothing to save yet.');
-      await work();
-      menu.open = false;
-    })),
-  );
+  return Object.entries(save).map(([kind, work]) => actionButton(label(kind), { class: 'small' }, async () => {
+    const drawn = await canvas();
+    if (!drawn) throw new Error('There is nothing to save yet.');
+    await work(drawn);
+    done();
+  }));
+}
+
+export function saveMenu(title, canvas, svg) {
+  const menu = h('details', { class: 'save' }, h('summary', {}, 'Save'), saveButtons(title, canvas, svg, () => (menu.open = false)));
   return menu;
 }
+
+// The same for a picture that is an SVG element, which `picture` returns.
+const modules = () => import('./svg-picture.js');
+export const drawnAs = (picture, scale) => [
+  async () => picture() && (await modules()).canvasOf(picture(), scale),
+  async () => (await modules()).textOf(picture()),
+];

@@ -5,6 +5,7 @@ import { refresher } from './feed.js';
 import { ago, count, duration, percent } from './format.js';
 import { ROWS, timeline } from './gantt.js';
 import { pendingTable } from './pending.js';
+import { drawnAs, saveMenu } from './save-menu.js';
 import { lastTrials } from './trials.js';
 import { control, empty, guarded, legend, NothingToShow, panel, select, table } from './widgets.js';
 
@@ -98,6 +99,7 @@ export async function workersTab(element, feed, signal) {
   const pending = panel('Pending trials');
   replace(element, h('div', { class: 'panels' }, gantt.element, figures.element, pending.element));
   const picture = timeline(gantt.body, signal);
+  gantt.tools.append(saveMenu(() => `timeline of ${feed.id}`, ...drawnAs(picture.picture)));
   const out = pendingTable(pending.body, signal);
 
   function draw() {
