@@ -111,16 +111,43 @@ async function forked(site) {
     await page.waitForSelector('dialog .notice.wrong:not([hidden])');
     await id.fill('training-fork');
     await page.locator('dialog button:text-is("Fork")').click();
-    await until('the fork is shown', async () => page.url().endsWith('#/studies/training-fork'));
+    await page.waitForSelector('h2:text-is("First picks")');
+    assert.ok(page.url().endsWith(`#/compare?studies=training%2Ctraining-fork&after=${second.id}`), page.url());
+    const picks = page.locator('.panel:has(h2:text-is("First picks"))');
+    const words = /^What each chose after trial (\d+)\. (\d+) of the picks/;
+    await until('the picks', async () => words.test(await picks.locator('.panel-note').textContent()));
+    await picks.locator('tbody a').first().click();
+    await page.waitForSelector(`h2.trial-title:has-text("Trial ${second.id + 1}")`);
     const fork = await site.api.get('/v1/studies/training-fork');
     assert.ok(fork.trials_completed >= 2 && fork.trials_completed < 80, `${fork.trials_completed}`);
     await page.goto(`${site.url}/#/studies/training/connect`);
     await page.click('button:text-is("Fork…")');
     await page.getByLabel('Id of the fork').fill('training-fork-2');
     await page.locator('dialog button:text-is("Fork")').click();
-    await until('the whole fork is shown', async () => page.url().endsWith('#/studies/training-fork-2'));
+    await page.waitForSelector('h2:text-is("First picks")');
     assert.equal((await site.api.get('/v1/studies/training-fork-2')).observations, (await site.api.get('/v1/studies/training')).observations);
   });
+}
+
+// A fork with another definition: what cannot be changed so is said beside its field.
+async function changedFork(site) {
+  await site.api.create({ id: 'to-change', metric: { name: 'v', goal: 'maximize' }, horizon: 20, seed: 2, domain: { type: 'space', parameters: ['a', 'b'].map((name) => ({ name, type: 'double', min: 0, max: 1 })), constraints: ['a <= b'] } });
+  await work(site.api, 'to-change', 4, ['w'], (trial) => ({ value: trial.parameters.a }));
+  await with_(site.chrome, { allowed: /422/ }, async (page) => {
+    await page.goto(`${site.url}/#/studies/to-change/connect`);
+    await page.click('button:text-is("Fork…")');
+    await page.click('dialog summary:text-is("Change more")');
+    await page.getByLabel('Algorithm', { exact: true }).selectOption('gp_ucb');
+    await page.getByLabel('Trials at most (horizon)').fill('none');
+    await page.getByLabel('Constraints', { exact: true }).fill('');
+    await page.locator('dialog button:text-is("Fork")').click();
+    await until('the field is marked', async () => (await page.getByLabel('Trials at most (horizon)').getAttribute('aria-invalid')) === 'true');
+    await page.getByLabel('Trials at most (horizon)').fill('50');
+    await page.locator('dialog button:text-is("Fork")').click();
+    await page.waitForSelector('h2:text-is("First picks")');
+  });
+  const fork = await site.api.get('/v1/studies/to-change-fork');
+  assert.deepEqual([fork.algorithm.name, fork.horizon, fork.domain.constraints, fork.observations], ['gp_ucb', 50, undefined, 4]);
 }
 
 // Imported results are listed, and corrected or taken back; the earlier value stays.
@@ -152,6 +179,7 @@ async function importedResults(site) {
 
 export const tests = {
   'manage: a fork after a trial': forked,
+  'manage: a fork with another definition': changedFork,
   'manage: imported results are listed and corrected': importedResults,
   'manage: ticked studies are compared': compared,
   'manage: ticked studies are labelled and deleted': bulk,

@@ -193,7 +193,8 @@ async function trials(site) {
   });
 }
 
-// The page of a trial says why it was chosen, and forks the study with another seed.
+// The page of a trial says why it was chosen, and forks the study with another seed. The first picks of both are shown side
+// by side.
 async function whyAndForks(site) {
   await site.api.create({ id: 'asked-why', metric: { name: 'loss', goal: 'minimize' }, seed: 4, domain: { type: 'space', parameters: [{ name: 'x', type: 'double', min: 0, max: 1 }] } });
   await work(site.api, 'asked-why', 9, ['w'], (trial) => ({ value: (trial.parameters.x - 0.3) ** 2 }));
@@ -208,7 +209,14 @@ async function whyAndForks(site) {
     await page.getByLabel('Another seed').fill('12');
     await page.getByLabel('Id of the fork').fill('asked-again');
     await page.locator('dialog button:text-is("Fork")').click();
-    await until('the page of the fork', async () => page.url().includes('#/studies/asked-again'));
+    await page.waitForSelector('h2:text-is("First picks")');
+    assert.match(page.url(), /compare\?studies=asked-why%2Casked-again&after=9$/);
+    const picks = page.locator('.panel:has(h2:text-is("First picks")) tbody tr');
+    await page.click('text=Show what asked-again would choose');
+    await until('five picks of the fork', async () => (await picks.count()) === 5);
+    const chosen = (await site.api.get('/v1/studies/asked-again/trials')).items;
+    assert.deepEqual(chosen.map((trial) => trial.state), Array(5).fill('queued')); // the next worker gets them
+    assert.equal(await picks.first().locator('td').nth(2).textContent(), `trial 1: x ${Number(chosen[0].parameters.x.toPrecision(4))}`);
     const fork = await site.api.get('/v1/studies/asked-again');
     assert.deepEqual([fork.seed, fork.observations, fork.history_from], [12, 9, 'asked-why']);
   });

@@ -68,9 +68,11 @@ export async function comparePage(main, { signal }) {
     y: { label: [...metrics].length === 1 ? objective(studies[0]).name : 'best so far', log },
     series: studies.map((study, i) => ({ label: names[i], colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length)], kind: 'steps' })),
   });
+  const after = asked.get('after'); // the trial at which the second study left the first
+  if (after !== null && studies.length === 2) differ.element.before((await import('./first-picks.js')).firstPicks(studies, Number(after), signal));
   const plot = chart(lines.body, options(), signal);
   const draw = () => {
-    setQuery({ studies: ids.join(','), along: along === 'time' ? along : '', log: log ? '1' : '' });
+    setQuery({ studies: ids.join(','), along: along === 'time' ? along : '', log: log ? '1' : '', after });
     plot.change(options());
     plot.set(aligned(studies.map((_, i) => line(i).sort((a, b) => a[0] - b[0]))));
   };
