@@ -245,16 +245,79 @@ async function curves(site) {
     assert.equal(drawn.wrong, 0);
     assert.ok(drawn.paths >= 14 && drawn.texts.includes('step') && drawn.texts.includes('loss'), JSON.stringify(drawn));
     assert.ok(!/NaN|undefined/.test(svg.bytes.toString()));
-    for (const [address, chosen] of [['#/studies/training/parallel', page.locator('.panel').first()], ['#/studies/training/posterior', page.locator('.panel:has(.heatmap)').first()], ['#/studies/bread/insights', page.locator('.slice').first()]]) {
+    const drawings = [
+      ['#/studies/training/parallel', page.locator('.panel').first(), '.readout:has-text("trials")'],
+      ['#/studies/training/posterior', page.locator('.panel:has(.heatmap)').first(), '.heatmap[aria-label]'],
+      ['#/studies/bread/insights', page.locator('.slice').first(), '.readout b'],
+    ];
+    for (const [address, chosen, shown] of drawings) {
       await page.goto(`${site.url}/${address}`);
-      await chosen.locator('canvas').first().waitFor();
-      const { bytes } = await until(address, async () => {
-        const file = await saved(chosen, 'SVG');
-        return file.bytes.length > 1000 && file;
-      });
-      const text = bytes.toString();
-      assert.ok(text.startsWith('<svg') && !/NaN|undefined/.test(text), `${address}: ${text.slice(0, 300)}`);
+      await chosen.locator(shown).first().waitFor(); // the data are there
+      const text = (await saved(chosen, 'SVG')).bytes.toString();
+      assert.ok(text.length > 1000 && text.startsWith('<svg') && !/NaN|undefined/.test(text), `${address}: ${text.slice(0, 300)}`);
     }
+  });
+}
+
+// The timeline and the small charts of the list as files: with their colours, whatever the page's theme.
+async function pictures(site) {
+  await with_(site.chrome, { dark: true }, async (page) => {
+    const saved = async (button) => {
+      const [file] = await Promise.all([page.waitForEvent('download'), button.click()]);
+      return { name: file.suggestedFilename(), bytes: await readFile(await file.path()) };
+    };
+    const parse = (bytes) =>
+      page.evaluate((text) => {
+        const parsed = new DOMParser().parseFromString(text, 'image/svg+xml');
+        return { wrong: parsed.querySelectorAll('parsererror').length, fills: [...parsed.querySelectorAll('path')].map((p) => p.getAttribute('fill')), strokes: [...parsed.querySelectorAll('path')].map((p) => p.getAttribute('stroke')), texts: [...parsed.querySelectorAll('text')].map((t) => t.textContent) };
+      }, bytes.toString());
+    // In one step, because the timeline is drawn again each second.
+    const colourOf = (selector, name) => page.evaluate(([chosen, property]) => getComputedStyle(document.querySelector(chosen))[property], [selector, name]);
+    await page.goto(`${site.url}/#/studies/bread/workers`);
+    await page.waitForSelector('.gantt rect.s-failed');
+    const [bars, failed] = [await page.locator('.gantt rect').count(), await colourOf('.gantt rect.s-failed', 'fill')];
+    await page.locator('summary:text-is("Save")').click();
+    const timeline = await saved(page.getByRole('button', { name: 'SVG', exact: true }));
+    assert.equal(timeline.name, 'timeline-of-bread.svg');
+    const drawn = await parse(timeline.bytes);
+    assert.equal(drawn.wrong, 0);
+    assert.ok(['anna', 'bela', 'chen', 'dora'].every((name) => drawn.texts.includes(name)), String(drawn.texts));
+    assert.ok(drawn.fills.length >= bars && drawn.fills.includes(failed), `${failed} among ${new Set(drawn.fills)}`);
+    await page.locator('summary:text-is("Save")').click();
+    const png = await saved(page.getByRole('button', { name: 'PNG', exact: true }));
+    assert.equal(png.bytes.subarray(1, 4).toString(), 'PNG');
+    await page.goto(`${site.url}/#/?q=molecules`);
+    await page.waitForSelector('.spark-best');
+    const line = await colourOf('.spark-best', 'stroke');
+    await page.getByLabel('More actions on molecules').click();
+    const small = await saved(page.getByRole('button', { name: 'Chart as SVG' }));
+    assert.equal(small.name, 'best-so-far-of-molecules.svg');
+    assert.ok((await parse(small.bytes)).strokes.includes(line));
+    await page.getByLabel('More actions on molecules').click();
+    const smallPng = await saved(page.getByRole('button', { name: 'Chart as PNG' }));
+    assert.equal(smallPng.bytes.readUInt32BE(16), 480); // four dots per pixel
+  });
+}
+
+// What the model says of each metric that it models: the effects and the fit are of the chosen one.
+async function eachMetric(site) {
+  const metrics = [{ name: 'yield', goal: 'maximize' }, { name: 'cost', goal: 'minimize' }, { name: 'minutes', role: 'recorded' }];
+  await site.api.create({ id: 'each-metric', metrics, seed: 3, domain: { type: 'space', parameters: ['heat', 'time'].map((name) => ({ name, type: 'double', min: 0, max: 1 })) } });
+  await work(site.api, 'each-metric', 16, ['w'], ({ parameters: { heat, time } }) => ({ values: { yield: 10 * heat + 0.1 * time, cost: 100 + 5 * time, minutes: 1 } }), 4);
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/each-metric/insights`);
+    const first = () => page.locator('.importance tbody th').first().textContent();
+    await until('heat matters for the yield', async () => (await page.locator('.importance tbody th').count()) === 2 && (await first()) === 'heat');
+    const choice = page.getByLabel('of', { exact: true });
+    assert.deepEqual(await choice.locator('option').allTextContents(), ['yield', 'cost']);
+    await choice.selectOption('cost');
+    await until('time matters for the cost', async () => (await first()) === 'time');
+    await until('its effects', async () => JSON.stringify(await page.locator('.slice .chart').evaluateAll((charts) => charts.map((c) => c.getAttribute('aria-label')))) === JSON.stringify(['Effect of time on cost', 'Effect of heat on cost']));
+    const mean = async () => Number(/mean ([\d.]+)/.exec(await page.locator('.slice .readout').first().textContent())?.[1]);
+    await until('its values', async () => (await mean()) > 90);
+    await page.waitForSelector('.chart[aria-label="Predicted against measured cost"] canvas');
+    await choice.selectOption('yield');
+    await until('the yield again', async () => (await first()) === 'heat' && (await mean()) < 20);
   });
 }
 
@@ -345,5 +408,7 @@ export const tests = {
   'answers: the table of trials': columns,
   'answers: trials in ranges': ranged,
   'answers: learning curves, and charts as files': curves,
+  'answers: the timeline and small charts as files': pictures,
+  'answers: what matters for each metric': eachMetric,
   'answers: a click on a value': clicked,
 };
