@@ -302,9 +302,11 @@ RESULTS ?= 1000000
 bench-startup: all ## measure the time from start to the first responses, with a study of RESULTS=1000000
 	@python3 tests/bench/startup.py $(BANDITD) $(RESULTS)
 
-.PHONY: bench-web screenshots
+.PHONY: bench-web screenshots leaks-web
 bench-web: all ## measure how long people wait for the dashboard
 	@.ci/deps web && tests/web/run $(B) --bench
+leaks-web: all ## watch what open pages of the dashboard hold, for LEAK_MINUTES (60)
+	@.ci/deps web && tests/web/run $(B) --leaks
 screenshots: all ## make the pictures of docs/dashboard.md
 	@.ci/deps web && tests/web/run $(B) --screenshots
 
