@@ -23,8 +23,7 @@ static bool apply(server_config *out, const config_option *o, const char *value,
     return false;
 }
 
-/* Does libpq take a password from this URI, or these settings? */
-static bool has_password(const char *uri)
+bool config_has_password(const char *uri)
 {
     const char *user = strstr(uri, "://");
     const char *host = user ? strchr(user + 3, '@') : NULL;
@@ -55,7 +54,7 @@ static config_outcome read_arguments(server_config *out, int argc, char **argv, 
             fprintf(stderr, "banditd: --%s requires a value (%s)\n", found->name, found->argument);
             return CONFIG_WRONG;
         }
-        if (found->offset == offsetof(server_config, database) && has_password(value)) {
+        if (found->offset == offsetof(server_config, database) && config_has_password(value)) {
             fputs(
                 "banditd: --database has a password, which other users of this machine can read on the command line: "
                 "put it into BANDITD_DATABASE, the configuration file, PGPASSWORD or a pass file\n",

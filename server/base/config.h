@@ -62,4 +62,7 @@ void config_warn_of_unknown(void);
 /* Prints the options, their defaults and their environment variables on standard output. */
 void config_print_help(void);
 
+/* Does libpq take a password from this URI, or these settings? */
+bool config_has_password(const char *uri);
+
 #endif

@@ -10,7 +10,7 @@
 
 /* ---- the command line ---------------------------------------------------------------------------------- */
 
-enum { FOR_EXPORT = 1, FOR_IMPORT = 2, FOR_CHECK = 4 };
+enum { FOR_EXPORT = 1, FOR_IMPORT = 2, FOR_CHECK = 4, FOR_COPY = 8 };
 
 typedef struct admin_option {
     const char *name;
@@ -30,7 +30,10 @@ static const admin_option options[] = {
      OPTION(no_replay)},
     {"scratch", "DIRECTORY", "where each study is rebuilt for comparison (default: TMPDIR, or /var/tmp)",
      FOR_CHECK, OPTION(scratch)},
-    {"quiet", NULL, "print problems only", FOR_CHECK, OPTION(quiet)},
+    {"from", "PATH|URI", "SQLite file or PostgreSQL database (default: the configured one)", FOR_COPY,
+     OPTION(from)},
+    {"to", "PATH|URI", "the same; a file is made if there is none", FOR_COPY, OPTION(to)},
+    {"quiet", NULL, "print problems only", FOR_CHECK | FOR_COPY, OPTION(quiet)},
 };
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
@@ -39,6 +42,7 @@ static unsigned bit_of(const admin_command *command)
     return strcmp(command->name, "export") == 0   ? FOR_EXPORT
            : strcmp(command->name, "import") == 0 ? FOR_IMPORT
            : strcmp(command->name, "check") == 0  ? FOR_CHECK
+           : strcmp(command->name, "copy") == 0   ? FOR_COPY
                                                   : 0;
 }
 
@@ -46,10 +50,12 @@ static void print_help(const admin_command *command)
 {
     printf("usage: banditd %s [options]%s%s\n\n%s\n\noptions:\n", command->name,
            *command->operands ? " " : "", command->operands, command->help);
-    printf("  %-24s %s\n", "--db PATH", "SQLite file (BANDITD_DB; default ./banditd.db)");
-    if (strcmp(command->name, "backup") != 0)
+    bool names_both = bit_of(command) == FOR_COPY; /* by --from and --to */
+    if (!names_both)
+        printf("  %-24s %s\n", "--db PATH", "SQLite file (BANDITD_DB; default ./banditd.db)");
+    if (!names_both && strcmp(command->name, "backup") != 0)
         printf("  %-24s %s\n", "--database URI", "PostgreSQL database in place of it (BANDITD_DATABASE)");
-    if (bit_of(command) == FOR_CHECK)
+    if (bit_of(command) & (FOR_CHECK | FOR_COPY))
         printf("  %-24s %s\n  %-24s %s\n", "--threads N",
                "number of planning threads (BANDITD_THREADS; default: one per core)", "--study-memory SIZE",
                "as for serve (BANDITD_STUDY_MEMORY; default 2GiB)");
@@ -120,7 +126,9 @@ int admin_read_arguments(admin_arguments *out, int argc, char **argv, const admi
         } else {
             static const char *const known[] = {"--db", "--database", "--threads", "--study-memory"};
             bool is_shared = false;
-            for (size_t k = 0; k < (bit_of(command) == FOR_CHECK ? 4 : 2); k++) {
+            size_t first = bit_of(command) == FOR_COPY ? 2 : 0;
+            size_t end = bit_of(command) & (FOR_CHECK | FOR_COPY) ? 4 : 2;
+            for (size_t k = first; k < end; k++) {
                 size_t n = strlen(known[k]);
                 is_shared |= strncmp(argv[i], known[k], n) == 0 && (argv[i][n] == '\0' || argv[i][n] == '=');
             }
@@ -247,5 +255,17 @@ const admin_command admin_commands[] = {
      "study is created completely, and will choose the same trials next, or not at all. No server may be using\n"
      "the database; to import into a running server, use `banditctl study import` or POST /v1/studies.",
      admin_import},
+    {"copy", "", "copy all studies and tokens into another database",
+     "Copies all studies, as of one moment, and all tokens from one database into another: from SQLite to\n"
+     "PostgreSQL, back, or between two of a kind. Each copy is compared with the original row by row before it\n"
+     "appears, and will choose the same trials next. Studies that exist and are equal are left out, so an\n"
+     "interrupted copy is completed by the same command. A study that exists and differs is named and stays as\n"
+     "it is. A server may be using the first database, none the second. A PostgreSQL database must have its\n"
+     "schema (banditd migrate). Answers kept for repeated requests are not copied.\n\n"
+     "Without --from or --to, it is the database that BANDITD_DATABASE or BANDITD_DB names. A password belongs\n"
+     "there, in PGPASSWORD or in a pass file.\n\n"
+     "Exit status: 0 everything is copied, 3 some studies or tokens are not (one line each), 1 the copy failed,\n"
+     "2 wrong usage.",
+     admin_copy},
     {0},
 };

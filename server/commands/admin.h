@@ -7,7 +7,7 @@ enum {
     ADMIN_DONE = 0,
     ADMIN_FAILED = 1,  /* the command failed and changed nothing */
     ADMIN_USAGE = 2,   /* the command line is wrong */
-    ADMIN_UNSOUND = 3, /* check: completed, and found problems */
+    ADMIN_UNSOUND = 3, /* check, copy: completed, and found problems */
 };
 
 typedef struct admin_command {

@@ -1,16 +1,19 @@
-/* What the database commands share: admin.c, check.c and transfer.c. */
+/* What the database commands share: admin.c, check.c, copy.c, rebuilding.c and transfer.c. */
 #ifndef SERVER_COMMANDS_INTERNAL_H
 #define SERVER_COMMANDS_INTERNAL_H
 
 #include "server/base/config.h"
 #include "server/commands/admin.h"
+#include "server/replay/rebuild.h"
 #include "server/store/store.h"
+
+#include <semaphore.h>
 
 typedef struct admin_arguments {
     server_config config; /* db, threads, study_memory */
     const char *operands[2];
     int n_operands;
-    const char *format, *id, *study, *scratch; /* NULL: not given */
+    const char *format, *id, *study, *scratch, *from, *to; /* NULL: not given */
     bool no_replay, quiet;
 } admin_arguments;
 
@@ -28,5 +31,28 @@ int admin_failed(const admin_command *command, const store_error *error, store_s
 int admin_check(int argc, char **argv, const admin_command *command);
 int admin_export(int argc, char **argv, const admin_command *command);
 int admin_import(int argc, char **argv, const admin_command *command);
+int admin_copy(int argc, char **argv, const admin_command *command);
+
+/* ---- rebuilding.c: studies made from exported files ---------------------------------------------------- */
+
+/* Sets *bytes to the next piece of the file, valid until the next call; *n is 0 behind the last one. */
+typedef store_status admin_piece(void *arg, const char **bytes, size_t *n, store_error *err);
+
+/* Feeds the pieces to the rebuild, and waits for its writes. Problems of the content are added to *errors. */
+store_status admin_rebuild(rebuild *r, admin_piece *next, void *arg, wire_errors *errors, store_error *err);
+
+/* Loads the rebuilt study, as a server would. STORE_CORRUPT: it cannot be loaded, and why. */
+store_status admin_try(rebuild *r, store *s, const server_config *config, store_error *error);
+
+/* STORE_EXISTS: there is a study of this id. */
+store_status admin_publish(rebuild *r);
+
+/* The outcome of one write, for admin_note_outcome as its `done`. `known` is 0 at first; admin_await destroys it. */
+typedef struct admin_outcome {
+    sem_t known;
+    store_status status;
+} admin_outcome;
+void admin_note_outcome(void *arg, store_status status, int64_t study, int64_t last_seq);
+store_status admin_await(admin_outcome *o);
 
 #endif

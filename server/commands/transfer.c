@@ -1,11 +1,8 @@
 /* banditd export and import: write one study to a file, and create a study from one. */
-#include "proto/study_file.h"
 #include "server/base/blas.h"
 #include "server/commands/database.h"
 #include "server/commands/internal.h"
 #include "server/data/study_export.h"
-#include "server/replay/rebuild.h"
-#include "server/study/probe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,103 +89,21 @@ int admin_export(int argc, char **argv, const admin_command *command)
 
 /* ---- import -------------------------------------------------------------------------------------------- */
 
-static wire_status take_head(void *arg, const wire_file_head *head, wire_errors *errors)
-{
-    (void)arg;
-    (void)head;
-    (void)errors;
-    return WIRE_OK;
-}
+typedef struct file_pieces {
+    FILE *in;
+    char bytes[1 << 18];
+} file_pieces;
 
-static wire_status take_rows(void *arg, size_t n, size_t dimension, const double *rows, wire_errors *errors)
+static store_status next_of_file(void *arg, const char **bytes, size_t *n, store_error *err)
 {
-    return rebuild_rows(arg, n, dimension, rows, errors);
-}
-
-static wire_status take_entry(void *arg, int64_t seq, int64_t time, const char *type, const char *payload,
-                              wire_errors *errors)
-{
-    return rebuild_entry(arg, seq, time, type, payload, errors);
-}
-
-static void note_status(void *arg, store_status status, int64_t study, int64_t last_seq)
-{
-    (void)study;
-    (void)last_seq;
-    *(_Atomic int *)arg = (int)status;
-}
-
-static store_status publish(rebuild *r)
-{
-    static _Atomic int published = -1;
-    store_write *write;
-    store_status status = rebuild_publication(r, &write);
-    if (status)
-        return status;
-    rebuild_publish(r, write, note_status, (void *)&published);
-    while (published < 0)
-        usleep(1000);
-    return (store_status)published;
-}
-
-/* Feeds the file to the rebuild. Problems of the file's content are added to *errors. */
-static store_status read_file(FILE *in, rebuild *r, wire_errors *errors)
-{
-    static const wire_file_sink sink = {.head = take_head, .rows = take_rows, .entry = take_entry};
-    enum { PIECE = 1 << 18 };
-    wire_file_reader *reader;
-    char *bytes = malloc(PIECE);
-    size_t n;
-    store_status status = STORE_OK;
-    wire_status read = bytes ? wire_file_reader_new(&reader, &sink, r) : WIRE_NO_MEMORY;
-    if (read != WIRE_OK) {
-        free(bytes);
-        return STORE_NO_MEMORY;
+    file_pieces *f = arg;
+    *bytes = f->bytes;
+    *n = fread(f->bytes, 1, sizeof f->bytes, f->in);
+    if (*n == 0 && ferror(f->in)) {
+        err->status = STORE_IO;
+        snprintf(err->message, sizeof err->message, "the file: %s", strerror(errno));
     }
-    while (read == WIRE_OK && !status && (n = fread(bytes, 1, PIECE, in)) > 0) {
-        read = wire_file_reader_feed(reader, bytes, n, errors);
-        status = rebuild_wait(r);
-    }
-    if (ferror(in))
-        status = STORE_IO;
-    if (read == WIRE_OK && !status)
-        read = wire_file_reader_finish(reader, errors);
-    if (read == WIRE_OK && !status)
-        read = rebuild_finish(r, errors);
-    if (!status)
-        status = rebuild_wait(r);
-    wire_file_reader_free(reader);
-    free(bytes);
-    if (read == WIRE_NO_MEMORY && !status)
-        status = STORE_NO_MEMORY;
-    return status;
-}
-
-/* A trial load of the rebuilt study. It runs in a job, since engines need one. */
-typedef struct trying {
-    computing_job job;
-    app app;
-    const rebuild *rebuild;
-    int64_t number;
-    store_error *error;
-    store_status status;
-} trying;
-
-static void run_trying(computing_job *job)
-{
-    trying *t = (trying *)(void *)job;
-    t->status = study_try(&t->app, rebuild_id(t->rebuild), t->number, t->error);
-}
-
-static store_status try_it(rebuild *r, store *s, const server_config *config, store_error *error)
-{
-    trying t = {.job.run = run_trying, .rebuild = r, .number = rebuild_number(r), .error = error};
-    t.app = (app){.config = config, .store = s, .computing = computing_new(config->threads, NULL)};
-    if (!t.app.computing)
-        return STORE_NO_MEMORY;
-    computing_submit(t.app.computing, &t.job, NULL);
-    computing_free(t.app.computing); /* waits for the job */
-    return t.status;
+    return err->status;
 }
 
 int admin_import(int argc, char **argv, const admin_command *command)
@@ -209,7 +124,8 @@ int admin_import(int argc, char **argv, const admin_command *command)
     if (!blas_prepare(a.config.threads) || sodium_init() < 0)
         return ADMIN_FAILED;
     bool from_file = strcmp(a.operands[0], "-") != 0;
-    FILE *in = from_file ? fopen(a.operands[0], "r") : stdin;
+    static file_pieces pieces;
+    FILE *in = pieces.in = from_file ? fopen(a.operands[0], "r") : stdin;
     if (!in) {
         fprintf(stderr, "banditd import: %s: %s\n", a.operands[0], strerror(errno));
         return ADMIN_FAILED;
@@ -218,12 +134,12 @@ int admin_import(int argc, char **argv, const admin_command *command)
     if (!status)
         status = rebuild_new(&r, s, a.id, true);
     if (!status)
-        status = read_file(in, r, &errors);
+        status = admin_rebuild(r, next_of_file, &pieces, &errors, &error);
     if (!status && errors.n == 0)
-        status = try_it(r, s, &a.config, &error);
+        status = admin_try(r, s, &a.config, &error);
     bool unloadable = status == STORE_CORRUPT && errors.n == 0;
     if (!status && errors.n == 0)
-        status = publish(r);
+        status = admin_publish(r);
     if (errors.n > 0)
         fprintf(stderr, "banditd import: %s\n", errors.items[0].detail);
     else if (unloadable)
