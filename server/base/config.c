@@ -195,6 +195,7 @@ static bool conclude(server_config *out)
     log_level_parse(&level, out->log_level_name);
     out->log_level = (int)level;
     out->log_json = strcmp(out->log_format, "json") == 0;
+    out->log_checksums = strcmp(out->log_checksums_word, "on") == 0;
     out->owner = out->db;
     listen_address_check(out->listen, &loopback);
     out->tokens_required = strcmp(out->auth, "auto") == 0 ? !loopback : strcmp(out->auth, "token") == 0;

@@ -18,6 +18,7 @@ typedef struct server_config {
     const char *admin_token_file;
     const char *tls_cert, *tls_key; /* both or none */
     const char *log_format, *log_level_name;
+    const char *log_checksums_word;
     bool insecure;
 
     /* Limits. */
@@ -43,7 +44,8 @@ typedef struct server_config {
         *owner; /* PATH of the socket of the database's owner, PATH.sock: db, or a file for `database` */
     bool tokens_required; /* --auth token, or auto on an address that is not loopback */
     bool log_json;
-    int log_level; /* log_level of log.h */
+    bool log_checksums; /* of the entries of studies' logs */
+    int log_level;      /* log_level of log.h */
 
     char *file_text; /* owns the texts that come from the file */
 } server_config;

@@ -72,6 +72,11 @@ static bool is_auth(const char *text)
     return strcmp(text, "auto") == 0 || strcmp(text, "none") == 0 || strcmp(text, "token") == 0;
 }
 
+static bool is_on_or_off(const char *text)
+{
+    return strcmp(text, "on") == 0 || strcmp(text, "off") == 0;
+}
+
 static bool is_log_format(const char *text)
 {
     return strcmp(text, "text") == 0 || strcmp(text, "json") == 0;
@@ -131,6 +136,9 @@ const config_option config_options[] = {
     {"database-patience", "N", "30",
      "seconds for which writes wait when the PostgreSQL database cannot be reached (503 beyond it)",
      CONFIG_COUNT, AT(database_patience), NULL},
+    {"log-checksums", "on|off", "on",
+     "whether each entry of a study's log is stored with a checksum, which banditd check compares",
+     CONFIG_TEXT, AT(log_checksums_word), is_on_or_off},
     {"threads", "N", NULL, "number of computing threads, and of serving threads; at most 256", CONFIG_COUNT,
      AT(threads), NULL},
     {"allowed-host", "HOST,...", "",

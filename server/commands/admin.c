@@ -26,8 +26,8 @@ static const admin_option options[] = {
      FOR_EXPORT, OPTION(format)},
     {"id", "ID", "the id of the new study (default: the id in the file)", FOR_IMPORT, OPTION(id)},
     {"study", "ID", "check the log of this study only (default: all studies)", FOR_CHECK, OPTION(study)},
-    {"no-replay", NULL, "check the file and its counters only; do not replay the logs", FOR_CHECK,
-     OPTION(no_replay)},
+    {"no-replay", NULL, "check the file, its counters and the checksums of logs only; do not replay the logs",
+     FOR_CHECK, OPTION(no_replay)},
     {"scratch", "DIRECTORY", "where each study is rebuilt for comparison (default: TMPDIR, or /var/tmp)",
      FOR_CHECK, OPTION(scratch)},
     {"from", "PATH|URI", "SQLite file or PostgreSQL database (default: the configured one)", FOR_COPY,
@@ -233,7 +233,7 @@ const admin_command admin_commands[] = {
      "backup with pg_dump first.",
      migrate},
     {"check", "", "check the database, also while a server runs",
-     "Checks the file, its keys and its counters. Rebuilds each study from its log alone and compares it with\n"
+     "Checks the file, its keys, its counters and the checksums of log entries. Rebuilds each study from its log alone and compares it with\n"
      "the stored study. Replans every batch: on the same kind of machine the engine must choose exactly\n"
      "the same trials.\n\n"
      "The database is only read, as of one moment. A server may be running; its write-ahead log then grows\n"

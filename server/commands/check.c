@@ -22,7 +22,7 @@ typedef struct checking {
     bool terminal;
     struct checked_study {
         char *id;
-        int64_t entries;
+        int64_t number, entries;
     } * studies;
     size_t n, capacity;
     bool no_memory;
@@ -46,6 +46,16 @@ static void print_problem(void *arg, const char *problem)
     c->problems++;
 }
 
+/* What cannot be read is a problem like others, so that the other studies are checked nevertheless. */
+static void take_damage(checking *c, store_status *status, store_error *error)
+{
+    if (*status != STORE_CORRUPT)
+        return;
+    print_problem(c, error->status && *error->message ? error->message : store_status_text(*status));
+    *error = (store_error){0};
+    *status = STORE_OK;
+}
+
 static void print_progress(void *arg, int64_t entry)
 {
     const checking *c = arg;
@@ -63,7 +73,7 @@ static void keep_id(void *arg, const store_study *row)
         return;
     }
     struct checked_study *next = &c->studies[c->n];
-    *next = (struct checked_study){.id = strdup(row->id), .entries = row->last_seq};
+    *next = (struct checked_study){.id = strdup(row->id), .number = row->study, .entries = row->last_seq};
     c->no_memory |= !next->id;
     c->n += next->id != NULL;
 }
@@ -109,11 +119,9 @@ static store_status replay_all(checking *c, store *snapshot, store_error *error)
         c->last_seq = c->studies[i].entries;
         status = replay_study(snapshot, c->studies[i].id, &wanted, &result, error);
         clear_progress(c);
-        if (status == STORE_CORRUPT) { /* check the other studies nevertheless */
-            print_problem(c, error->status && *error->message ? error->message : store_status_text(status));
-            *error = (store_error){0};
-            status = STORE_OK;
-        } else if (!status && result.differences == 0 && !c->a->quiet) {
+        bool damaged = status == STORE_CORRUPT;
+        take_damage(c, &status, error);
+        if (!status && !damaged && result.differences == 0 && !c->a->quiet) {
             printf("study %s: OK (%lld log entries, %lld batches replanned)\n", c->studies[i].id,
                    (long long)result.entries, (long long)result.batches);
         }
@@ -124,6 +132,25 @@ static store_status replay_all(checking *c, store *snapshot, store_error *error)
     computing_free(p);
     rmdir(directory);
     return p ? status : STORE_NO_MEMORY;
+}
+
+/* Compares the checksums of log entries. */
+static store_status check_logs(checking *c, store *snapshot, store_error *error)
+{
+    store_status status = STORE_OK;
+    int64_t entries = 0, checked = 0, before = c->problems;
+    for (size_t i = 0; i < c->n && !status; i++) {
+        const struct checked_study *study = &c->studies[i];
+        c->study = study->id;
+        entries += study->entries;
+        status = store_check_log(snapshot, study->number, study->entries, &checked, print_problem, c, error);
+        take_damage(c, &status, error);
+    }
+    c->study = NULL;
+    if (!status && c->problems == before && !c->a->quiet)
+        printf("%s: OK (%lld log entries, %lld of them with checksums)\n", database_name(&c->a->config),
+               (long long)entries, (long long)checked);
+    return status;
 }
 
 static store_status check_studies(checking *c, store_error *error)
@@ -141,6 +168,8 @@ static store_status check_studies(checking *c, store_error *error)
         status = STORE_NOT_FOUND;
     }
     if (!status)
+        status = check_logs(c, snapshot, error);
+    if (!status && !c->a->no_replay)
         status = replay_all(c, snapshot, error);
     store_close(snapshot);
     return status;
@@ -163,7 +192,7 @@ int admin_check(int argc, char **argv, const admin_command *command)
     if (!status && c.problems == 0 && !a.quiet)
         printf("%s: OK (the %s, its keys and its counters)\n", database_name(&a.config),
                is_file ? "file" : "schema");
-    if (!status && !a.no_replay)
+    if (!status)
         status = check_studies(&c, &error);
     for (size_t i = 0; i < c.n; i++)
         free(c.studies[i].id);

@@ -47,13 +47,16 @@ static void set_owner(server_config *config)
 
 store_status database_open(store **out, server_config *config, store_error *err)
 {
-    if (!*config->database)
-        return store_open_sqlite(out, config->db, err);
-    store_status status = store_open_postgres(out, config->database, (double)config->database_patience, err);
-    if (!status) {
+    bool is_file = !*config->database;
+    store_status status =
+        is_file ? store_open_sqlite(out, config->db, err)
+                : store_open_postgres(out, config->database, (double)config->database_patience, err);
+    if (!status && !is_file) {
         snprintf(name, sizeof name, "%s", store_name_postgres(*out));
         set_owner(config);
     }
+    if (!status)
+        store_set_checksums(*out, config->log_checksums);
     return status;
 }
 

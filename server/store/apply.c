@@ -311,7 +311,11 @@ store_status store_apply(store *s, study_record *record, int64_t epoch, const st
     if (status)
         return status;
     int64_t seq = record->last_seq + 1;
-    status = s->backend->log_append(s, record->study, seq, event, payload, err);
+    if (s->no_checksums)
+        record->chain = (log_chain){0};
+    else
+        chain_extend(&record->chain, seq, event->time, store_event_name(event->type), payload);
+    status = s->backend->log_append(s, record->study, seq, event, payload, &record->chain, err);
     if (status)
         return status;
     switch (event->type) {

@@ -4,6 +4,7 @@
  *   writer.c         the queue and the writer thread
  *   group.c          one transaction for several writes    (calls apply.c and the backend)
  *   apply.c          what each event does to the tables    (calls the backend)
+ *   chain.c          checksums of logs: made, and checked
  *   event*.c         events as values and as JSON          (map in event_kinds.h)
  *   arena.c          deep copies
  *   checked_reads.c  reads, and checks of what they yield  (calls the backend)
@@ -36,6 +37,14 @@ store_status store_fail_dimension(store_error *err, int64_t study, size_t dimens
 /* Seconds on a monotonic clock. */
 double store_clock(void);
 
+enum { CHAIN_BYTES = 16 };
+
+/* The checksum of a log entry. It covers the entry and the checksum of the entry before it. */
+typedef struct log_chain {
+    bool exists; /* entries of older programs have none */
+    unsigned char bytes[CHAIN_BYTES];
+} log_chain;
+
 /* A study's numbers: loaded before its events are applied, saved after the last one of a write. */
 typedef struct study_record {
     int64_t study, epoch, last_seq;
@@ -45,6 +54,7 @@ typedef struct study_record {
     int64_t through_seq, best_trial, best_candidate;
     double best_value;
     int64_t content, candidates, dimension, reference_candidates;
+    log_chain chain; /* of the last log entry */
 } study_record;
 
 /* The part of a trial that decides which events may follow. */
@@ -60,6 +70,15 @@ typedef enum store_chore {
     CHORE_MORE,  /* a slice of work was done, more is left */
     CHORE_FAILED /* try again later */
 } store_chore;
+
+/* A log entry as it is stored. n_chain 0: it has no checksum. */
+typedef struct chained_entry {
+    int64_t seq, time;
+    const char *type, *payload;
+    const void *chain;
+    size_t n_chain;
+} chained_entry;
+typedef void log_chain_row(void *arg, const chained_entry *entry);
 
 typedef struct store_backend {
     /* Transactions. A failure inside one may end it: in_transaction says whether it is still open. undo
@@ -88,7 +107,7 @@ typedef struct store_backend {
     store_status (*study_stage)(store *s, int64_t study, store_error *err);
     store_status (*study_publish)(store *s, int64_t study, store_error *err);
     store_status (*log_append)(store *s, int64_t study, int64_t seq, const store_event *event,
-                               const char *payload, store_error *err);
+                               const char *payload, const log_chain *chain, store_error *err);
 
     /* Tables of a study. */
     store_status (*content_attach)(store *s, const study_record *record, const store_event *candidates,
@@ -207,6 +226,8 @@ typedef struct store_backend {
                                 store_error *err);
     store_status (*read_log)(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err);
+    store_status (*read_chain)(store *s, int64_t study, int64_t after_seq, size_t limit, log_chain_row *row,
+                               void *arg, store_error *err);
 } store_backend;
 
 /* ---- shared by both backends --------------------------------------------------------------------------- */
@@ -222,10 +243,11 @@ struct store {
     const store_backend *backend;
     pthread_t thread;
     bool running;
-    pthread_mutex_t mutex; /* guards the members below, except observer and the counters */
+    pthread_mutex_t mutex; /* guards the members below, except observer, no_checksums and the counters */
     pthread_cond_t work;
     op_queue writes, uploads;
     bool closing, stopped;
+    bool no_checksums; /* of log entries */
     int64_t next_content;
     store_probe *probes;  /* that wait for an outcome */
     double probing_since; /* of store_clock: when the probe under way was asked for; 0: none is */
@@ -244,6 +266,9 @@ store_status store_start(store *s, const store_backend *backend, int64_t next_co
 
 /* The number of a new content; any thread. */
 int64_t store_new_content(store *s);
+
+/* The checksum of the entry after the one whose checksum is *chain. */
+void chain_extend(log_chain *chain, int64_t seq, int64_t time, const char *type, const char *payload);
 
 /* Carries out an event: appends it to the log at position record->last_seq + 1, changes the tables, and
  * changes *record, which the caller saves. EVENT_STUDY_CREATED fills *record. Inside a transaction, on the

@@ -133,6 +133,12 @@ store_status store_open_scratch(store **out, const char *path, store_error *err)
 store_status store_compare(store *snapshot, const char *id, int64_t study, const char *path, int64_t other,
                            store_check_row *difference, void *arg, store_error *err);
 
+/* Looks for the first log entry of a study that is missing, or is not as it was written, by the checksums of entries,
+ * and calls `problem` with a line about it. Older entries may have none. Adds the number of those that have one to
+ * *checked. last_seq: as read with the study. */
+store_status store_check_log(store *s, int64_t study, int64_t last_seq, int64_t *checked,
+                             store_check_row *problem, void *arg, store_error *err);
+
 /* The same for any two stores, by what can be read of the studies, which have the same id. Either may be staged. */
 store_status store_compare_rows(store *a, const char *id, int64_t study, store *b, int64_t other,
                                 store_check_row *difference, void *arg, store_error *err);
@@ -166,6 +172,9 @@ typedef void store_observer(void *arg, const store_commit *commit);
 void store_observe(store *s, store_observer *observer, void *arg);
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
+
+/* Whether log entries get checksums; they do unless this says no. To be set before the first write. */
+void store_set_checksums(store *s, bool on);
 
 /* Called on the writer thread, once per write. It must be short. Of the store's functions it may call only
  * those that submit, abandon or close a lane. `study`: the study's number. `last_seq`: the log position of

@@ -5,6 +5,7 @@ import functools
 import json
 import pathlib
 import random
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -128,6 +129,8 @@ def test_a_log_that_was_altered_is_named_at_its_first_difference(case):
         fill(server.client())
         server.stop()
         with contextlib.closing(sqlite3.connect(path / "a.db")) as db:
+            db.execute("UPDATE log SET chain = NULL")  # the checksums alone would tell
+            db.execute("UPDATE studies SET chain = NULL")
             study, seq, word = case(db)
             db.commit()
         status, out, _ = check(path / "a.db")
@@ -165,6 +168,61 @@ def test_a_table_that_was_altered_is_named(case):
             db.commit()
         status, out, err = check(path / "a.db")
         assert status == UNSOUND and words in out, (status, out, err)
+
+
+def worker_renamed(db):
+    """A change that no replay can notice: the tables say the same."""
+    db.execute("UPDATE log SET payload = replace(payload, '\"wA\"', '\"wB\"') WHERE study = 1")
+    for table in ("trials", "attempts"):
+        db.execute(f"UPDATE {table} SET worker = replace(worker, 'wA', 'wB') WHERE study = 1")
+    return db.execute("SELECT min(seq) FROM log WHERE study = 1 AND payload LIKE '%wB%'").fetchone()[0]
+
+
+def swapped(db):
+    for old, new in ((9, -9), (10, 9), (-9, 10)):
+        db.execute("UPDATE log SET seq = ? WHERE study = 1 AND seq = ?", [new, old])
+    return 9
+
+
+def flipped(db):
+    """One bit of one character."""
+    payload = db.execute("SELECT payload FROM log WHERE study = 1 AND seq = 7").fetchone()[0]
+    payload = payload[:5] + chr(ord(payload[5]) ^ 1) + payload[6:]
+    db.execute("UPDATE log SET payload = ? WHERE study = 1 AND seq = 7", [payload])
+    return 7
+
+
+@cases({"a worker, in all tables": worker_renamed, "two entries that changed places": swapped, "a bit": flipped})
+def test_checksums_name_the_entry(case):
+    with folder() as path, Server(db=path / "a.db") as server:
+        server.client().create(definition(id="batch"))
+        server.client().create(definition(id="other"))
+        trials = server.client().ask("batch", 2, worker="wA")["trials"]
+        server.client().tell("batch", [measure(trial) for trial in trials])
+        work(server.client(), "batch", 20, 4)
+        server.stop()
+        with contextlib.closing(sqlite3.connect(path / "a.db")) as db:
+            seq = case(db)
+            db.commit()
+        for options in ([], ["--no-replay"]):
+            status, out, err = check(path / "a.db", *options)
+            assert status == UNSOUND, (status, out, err)
+            assert f"study batch: log entry {seq} is not as it was written: its checksum differs" in out, out
+        assert check(path / "a.db", "--study", "other", "--quiet")[0] == 0
+
+
+def test_checksums_can_be_left_out():
+    with folder() as path:
+        with Server("--log-checksums", "off", db=path / "a.db") as server:
+            server.client().create(definition(id="batch"))
+        with contextlib.closing(sqlite3.connect(path / "a.db")) as db:
+            without = db.execute("SELECT last_seq FROM studies").fetchone()[0]
+        with Server(db=path / "a.db") as server:
+            work(server.client(), "batch", 4, 2)
+        out = expect_sound(path / "a.db", ["batch"])
+        entries, chained = re.search(r"OK \((\d+) log entries, (\d+) of them with checksums\)", out).groups()
+        assert int(chained) == int(entries) - without > 4, out
+        assert run_to_end("serve", "--log-checksums", "maybe", "--db", str(path / "a.db"))[0] == USAGE
 
 
 class Load:

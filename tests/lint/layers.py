@@ -97,7 +97,7 @@ TABLE = [
         "core/include proto/arrays proto/json_writer proto",
         "BLAS",
     ),
-    Folder("server/store", "what is stored, behind `store.h`, and the writer thread", "proto/arrays proto/json_writer proto/json_memory", "jansson"),
+    Folder("server/store", "what is stored, behind `store.h`, and the writer thread", "proto/arrays proto/json_writer proto/json_memory", "jansson libsodium"),
     Folder("server/store/sql", "what backends that speak SQL share: statements, writes, reads", "server/store"),
     Folder("server/store/sqlite", "the SQLite backend", "server/base server/store server/store/sql", "SQLite"),
     Folder("server/store/postgres", "the PostgreSQL backend", "proto/arrays server/base server/store server/store/sql", "libpq"),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes a stored older database: tests/migrate/make_database.py BANDITD NAME [definitions]
+"""Makes a stored older database: tests/migrate/make_database.py BANDITD NAME [definitions | later]
 
-Runs that banditd (of an older version) on studies of every kind (or, with `definitions`, on those of
-definitions.py) and writes beside this file NAME.sql, the database as SQL text, and NAME.json, what each study
+Runs that banditd (of an older version) on studies of every kind (or, with `definitions` or `later`, on those of
+definitions.py or later.py) and writes beside this file NAME.sql, the database as SQL text, and NAME.json, what each study
 chooses when that same banditd goes on with it. Stored once for each version of the schema, never made again:
 the point is that they are old."""
 
@@ -16,6 +16,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration"), str(HERE.parent)]
 import definitions  # noqa: E402
+import later  # noqa: E402
 import server as servers  # noqa: E402
 from goes_on import go_on  # noqa: E402
 from harness import kernels  # noqa: E402
@@ -119,7 +120,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         db = pathlib.Path(folder) / "old.db"
         with servers.Server("--threads", "1", db=db, environment=kernels.STORED) as server:
-            (definitions.fill if what == ["definitions"] else fill)(server.client())
+            {"definitions": definitions.fill, "later": later.fill}.get("".join(what), fill)(server.client())
         (HERE / f"{name}.sql").write_text(dump(db))
         shutil.copy(db, db.with_name("copy.db"))
         with servers.Server("--threads", "1", db=db.with_name("copy.db"), environment=kernels.STORED) as server:

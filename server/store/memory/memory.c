@@ -329,6 +329,7 @@ static const store_backend memory_backend = {
     .read_answer = memory_read_answer,
     .read_tokens = memory_read_tokens,
     .read_log = memory_read_log,
+    .read_chain = memory_read_chain,
 };
 
 store_status store_open_memory(store **out, store_error *err)

@@ -15,6 +15,7 @@
 typedef struct memory_log {
     store_event *event;
     char *payload;
+    log_chain chain;
 } memory_log;
 
 typedef struct memory_trial {
@@ -135,7 +136,7 @@ store_status memory_study_delete(store *base, int64_t number, store_error *err);
 store_status memory_study_stage(store *base, int64_t number, store_error *err);
 store_status memory_study_publish(store *base, int64_t number, store_error *err);
 store_status memory_log_append(store *base, int64_t number, int64_t seq, const store_event *event,
-                               const char *payload, store_error *err);
+                               const char *payload, const log_chain *chain, store_error *err);
 store_status memory_batch_insert(store *base, int64_t number, const store_event *event, store_error *err);
 store_status memory_batch_extend(store *base, int64_t number, const store_event *event, store_error *err);
 store_status memory_sums_put(store *base, int64_t number, const store_arm_sum *sums, size_t n,
@@ -254,5 +255,7 @@ store_status memory_read_answer(store *base, const char *token, const char *path
                                 int64_t now, store_answer_row *row, void *arg, store_error *err);
 store_status memory_read_log(store *base, int64_t number, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err);
+store_status memory_read_chain(store *base, int64_t number, int64_t after_seq, size_t limit,
+                               log_chain_row *row, void *arg, store_error *err);
 
 #endif

@@ -392,3 +392,24 @@ store_status memory_read_log(store *base, int64_t number, int64_t after_seq, siz
             study->log[i].payload);
     return memory_unlock(base, STORE_OK);
 }
+
+store_status memory_read_chain(store *base, int64_t number, int64_t after_seq, size_t limit,
+                               log_chain_row *row, void *arg, store_error *err)
+{
+    store_status status;
+    memory_study *study = memory_lock_study(base, number, &status, err);
+    if (!study)
+        return status;
+    size_t first = after_seq < 0 ? 0 : (size_t)after_seq;
+    for (size_t i = first; i < study->n_log && i - first < limit; i++) {
+        const memory_log *log = &study->log[i];
+        const chained_entry entry = {.seq = (int64_t)i + 1,
+                                     .time = log->event->time,
+                                     .type = store_event_name(log->event->type),
+                                     .payload = log->payload,
+                                     .chain = log->chain.bytes,
+                                     .n_chain = log->chain.exists ? sizeof log->chain.bytes : 0};
+        row(arg, &entry);
+    }
+    return memory_unlock(base, STORE_OK);
+}

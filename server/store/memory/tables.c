@@ -142,7 +142,7 @@ store_status memory_study_publish(store *base, int64_t number, store_error *err)
 }
 
 store_status memory_log_append(store *base, int64_t number, int64_t seq, const store_event *event,
-                               const char *payload, store_error *err)
+                               const char *payload, const log_chain *chain, store_error *err)
 {
     memory_store *s = memory_of(base);
     memory_study *study = memory_find(s, number);
@@ -150,7 +150,7 @@ store_status memory_log_append(store *base, int64_t number, int64_t seq, const s
     if (s->replaying)
         return STORE_OK;
     touch_study(s, study);
-    memory_log entry = {0};
+    memory_log entry = {.chain = *chain};
     memory_log *log = memory_with_room(study->log, study->n_log, sizeof entry);
     if (!log)
         return memory_exhausted(err);

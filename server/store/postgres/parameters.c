@@ -100,6 +100,10 @@ bool pg_encode(pg_bytes *out, const char *types, va_list args)
             bytes = va_arg(args, const void *);
             good = append_value(out, bytes ? bytes : "", va_arg(args, size_t));
             break;
+        case 'n':
+            bytes = va_arg(args, const void *);
+            good = append_value(out, bytes, va_arg(args, size_t));
+            break;
         case 'I':
         case 'D':
             bytes = va_arg(args, const void *);
@@ -118,6 +122,7 @@ static Oid type_of(char letter)
            : letter == 'd' ? FLOAT8
            : letter == 't' ? TEXT
            : letter == 'b' ? BYTEA
+           : letter == 'n' ? BYTEA
            : letter == 'I' ? INT8_ARRAY
                            : FLOAT8_ARRAY;
 }

@@ -8,6 +8,10 @@
     "FROM studies s LEFT JOIN log l USING (study) WHERE deleted = 0 GROUP BY s.study "                                  \
     "HAVING count(l.seq) <> last_seq OR max(l.seq) <> last_seq",                                                        \
                                                                                                                         \
+        "SELECT 'study ' || id || ': its last log entry, ' || s.last_seq || ', is not the one that was written last' "  \
+        "FROM studies s JOIN log l ON l.study = s.study AND l.seq = s.last_seq WHERE deleted = 0 "                      \
+        "AND (l.chain <> s.chain OR (l.chain IS NULL) <> (s.chain IS NULL))",                                           \
+                                                                                                                        \
         "SELECT 'study ' || id || ': its counters of trials are wrong' "                                                \
         "FROM studies s LEFT JOIN trials t USING (study) WHERE deleted = 0 GROUP BY s.study "                           \
         "HAVING count(t.trial) <> trials OR coalesce(max(t.trial), 0) <> trials "                                       \

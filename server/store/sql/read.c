@@ -257,6 +257,25 @@ store_status sql_read_log(store *s, int64_t study, int64_t after_seq, size_t lim
     return sql_end_read(s, c, sql_finish(c, err));
 }
 
+store_status sql_read_chain(store *s, int64_t study, int64_t after_seq, size_t limit, log_chain_row *row,
+                            void *arg, store_error *err)
+{
+    store_status status;
+    sql_connection *c = sql_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
+    sql_start(c, SQL_CHAIN_AFTER, "iii", study, after_seq, sql_limit(limit));
+    while (sql_step(c)) {
+        chained_entry entry = {.seq = sql_integer(c, 0),
+                               .time = sql_integer(c, 1),
+                               .type = sql_text(c, 2),
+                               .payload = sql_text(c, 3)};
+        entry.chain = sql_blob(c, 4, &entry.n_chain);
+        row(arg, &entry);
+    }
+    return sql_end_read(s, c, sql_finish(c, err));
+}
+
 store_status sql_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
                              store_error *err)
 {

@@ -75,8 +75,8 @@ typedef struct reader_study {
 /* ---- sql.c --------------------------------------------------------------------------------------------- */
 
 /* Starts a statement with the arguments as parameters 1, 2, … `types` has one letter per argument: i int64_t,
- * d double (NaN becomes NULL), t text (NULL stays NULL), b blob (const void *, size_t). They are borrowed
- * until sql_finish. */
+ * d double (NaN becomes NULL), t text (NULL stays NULL), b blob (const void *, size_t; NULL becomes an empty one),
+ * n blob (NULL stays NULL). They are borrowed until sql_finish. */
 void sql_start(sql_connection *c, sql_id id, const char *types, ...);
 
 /* True: there is another row. An error is kept for sql_finish. */
@@ -124,7 +124,7 @@ store_status sql_drop_staged(store *s, store_error *err);
 store_status sql_study_stage(store *s, int64_t study, store_error *err);
 store_status sql_study_publish(store *s, int64_t study, store_error *err);
 store_status sql_log_append(store *s, int64_t study, int64_t seq, const store_event *event,
-                            const char *payload, store_error *err);
+                            const char *payload, const log_chain *chain, store_error *err);
 store_status sql_content_extend(store *s, const study_record *record, const store_points *points,
                                 int64_t *content, store_error *err);
 store_status sql_candidate_retire(store *s, int64_t study, uint32_t candidate, store_error *err);
@@ -168,6 +168,8 @@ store_status sql_read_tokens(store *s, int64_t after, size_t limit, store_token_
                              store_error *err);
 store_status sql_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                           void *arg, store_error *err);
+store_status sql_read_chain(store *s, int64_t study, int64_t after_seq, size_t limit, log_chain_row *row,
+                            void *arg, store_error *err);
 store_status sql_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
                              store_trial_row *row, void *arg, store_error *err);
 store_status sql_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
@@ -222,7 +224,7 @@ store_status sql_read_retired(store *s, int64_t study, store_retired_row *row, v
     .read_observation_amendments = sql_read_observation_amendments, .read_retired = sql_read_retired,        \
     .read_keys = sql_read_keys, .read_keys_at = sql_read_keys_at, .find_key = sql_find_key,                  \
     .read_engine_state = sql_read_engine_state, .read_answer = sql_read_answer,                              \
-    .read_tokens = sql_read_tokens, .read_log = sql_read_log
+    .read_tokens = sql_read_tokens, .read_log = sql_read_log, .read_chain = sql_read_chain
 
 /* The tables with rows of a study, in the order in which the rows of a deleted one are removed. */
 #define SQL_STUDY_SLICES                                                                                     \

@@ -59,7 +59,7 @@
     X(SQL_STUDY_INSERT, "INSERT INTO studies (id, epoch, definition, state, created_at, updated_at, "                    \
                         "last_seq) VALUES (?1, ?2, ?3, ?4, ?5, ?5, 0)")                                                  \
     X(SQL_STUDY_LOAD,                                                                                                    \
-      "SELECT epoch, last_seq, state, updated_at, trials, queued, pending, completed, failed, infeasible, "              \
+      "SELECT chain, epoch, last_seq, state, updated_at, trials, queued, pending, completed, failed, infeasible, "       \
       "stopped, issued, observations, imported, batches, through_seq, best_trial, best_candidate, "                      \
       "best_value, content, candidates, dimension, reference_candidates FROM studies WHERE study = ?1 AND deleted <> 1") \
     /* Leaves the state, which has an index, to SQL_STUDY_DESCRIBE. */                                                   \
@@ -68,7 +68,7 @@
       "?6, completed = ?7, failed = ?8, infeasible = ?9, stopped = ?10, issued = ?11, "                                  \
       "observations = ?12, batches = ?13, through_seq = ?14, best_trial = ?15, best_candidate = "                        \
       "?16, best_value = ?17, content = ?18, candidates = ?19, dimension = ?20, "                                        \
-      "reference_candidates = ?21, imported = ?22 WHERE study = ?1")                                                     \
+      "reference_candidates = ?21, imported = ?22, chain = ?23 WHERE study = ?1")                                        \
     X(SQL_STUDY_DESCRIBE, "UPDATE studies SET definition = coalesce(?2, definition), state_reason = ?3, "                \
                           "state = ?4 WHERE study = ?1")                                                                 \
     X(SQL_STUDY_DIGEST, "UPDATE studies SET digest = ?2 WHERE study = ?1")                                               \
@@ -98,9 +98,12 @@
     X(SQL_STUDIES_OF_STATE_LABELLED, "SELECT " STUDY_COLUMNS " FROM studies INDEXED BY studies_by_state "                \
                                      "WHERE state = ?3 AND id > ?1 AND deleted = 0 "                                     \
                                      "AND " HAS_LABEL("?4", "?5") " ORDER BY id LIMIT ?2")                               \
-    X(SQL_LOG_INSERT, "INSERT INTO log (study, seq, time, type, payload) VALUES (?1, ?2, ?3, ?4, ?5)")                   \
+    X(SQL_LOG_INSERT,                                                                                                    \
+      "INSERT INTO log (study, seq, time, type, payload, chain) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")                        \
     X(SQL_LOG_AFTER, "SELECT seq, time, type, payload FROM log WHERE study = ?1 AND seq > ?2 "                           \
                      "ORDER BY seq LIMIT ?3")                                                                            \
+    X(SQL_CHAIN_AFTER, "SELECT seq, time, type, payload, chain FROM log WHERE study = ?1 AND seq > ?2 "                  \
+                       "ORDER BY seq LIMIT ?3")                                                                          \
     /* batches */                                                                                                        \
     X(SQL_BATCH_INSERT,                                                                                                  \
       "INSERT INTO batches (study, batch, size, ratio, stop_rule, beta, observations, update_seconds, "                  \

@@ -1,7 +1,19 @@
 /* Writes the tables of a study, tokens aside: statements that every dialect of SQL has. */
 #include "server/store/sql/sql.h"
 
+#include <string.h>
+
 /* ---- studies ------------------------------------------------------------------------------------------- */
+
+/* What is too short or too long is damaged: the next entry starts anew, and a check says so. */
+static void take_chain(sql_connection *c, int column, log_chain *chain)
+{
+    size_t n = 0;
+    const void *bytes = sql_blob(c, column, &n);
+    chain->exists = n == sizeof chain->bytes;
+    if (chain->exists)
+        memcpy(chain->bytes, bytes, n);
+}
 
 store_status sql_study_load(store *s, int64_t study, study_record *record, store_error *err)
 {
@@ -11,6 +23,7 @@ store_status sql_study_load(store *s, int64_t study, study_record *record, store
     bool found = sql_step(c);
     if (found) {
         int column = 0;
+        take_chain(c, column++, &record->chain);
         record->epoch = sql_integer(c, column++);
         record->last_seq = sql_integer(c, column++);
         record->state = (study_state)sql_integer(c, column++);
@@ -37,14 +50,21 @@ store_status sql_study_load(store *s, int64_t study, study_record *record, store
     return status;
 }
 
+/* NULL: none */
+static const void *chain_bytes(const log_chain *chain)
+{
+    return chain->exists ? chain->bytes : NULL;
+}
+
 store_status sql_study_save(store *s, const study_record *r, store_error *err)
 {
     const int64_t *n = r->by_state;
-    return sql_run(sql_writer(s), err, SQL_STUDY_SAVE, "iiiiiiiiiiiiiiiidiiiii", r->study, r->last_seq,
+    return sql_run(sql_writer(s), err, SQL_STUDY_SAVE, "iiiiiiiiiiiiiiiidiiiiin", r->study, r->last_seq,
                    r->updated_at, r->trials, n[TRIAL_QUEUED], n[TRIAL_PENDING], n[TRIAL_COMPLETED],
                    n[TRIAL_FAILED], n[TRIAL_INFEASIBLE], n[TRIAL_STOPPED], r->issued, r->observations,
                    r->batches, r->through_seq, r->best_trial, r->best_candidate, r->best_value, r->content,
-                   r->candidates, r->dimension, r->reference_candidates, r->imported);
+                   r->candidates, r->dimension, r->reference_candidates, r->imported, chain_bytes(&r->chain),
+                   sizeof r->chain.bytes);
 }
 
 store_status sql_study_describe(store *s, const study_record *record, const char *definition,
@@ -89,10 +109,10 @@ store_status sql_study_publish(store *s, int64_t study, store_error *err)
 }
 
 store_status sql_log_append(store *s, int64_t study, int64_t seq, const store_event *event,
-                            const char *payload, store_error *err)
+                            const char *payload, const log_chain *chain, store_error *err)
 {
-    return sql_run(sql_writer(s), err, SQL_LOG_INSERT, "iiitt", study, seq, event->time,
-                   store_event_name(event->type), payload);
+    return sql_run(sql_writer(s), err, SQL_LOG_INSERT, "iiittn", study, seq, event->time,
+                   store_event_name(event->type), payload, chain_bytes(chain), sizeof chain->bytes);
 }
 
 /* ---- batches ------------------------------------------------------------------------------------------- */

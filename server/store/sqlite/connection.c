@@ -151,6 +151,10 @@ static int bind_arguments(sqlite3_stmt *statement, const char *types, va_list ar
             text = va_arg(args, const char *);
             rc = sqlite3_bind_text(statement, i, text, -1, SQLITE_STATIC);
             break;
+        case 'n':
+            blob = va_arg(args, const void *);
+            rc = sqlite3_bind_blob64(statement, i, blob, va_arg(args, size_t), SQLITE_STATIC);
+            break;
         case 'b':
             blob = va_arg(args, const void *);
             /* Without bytes: an empty blob, not NULL. */

@@ -126,7 +126,8 @@ static const char columns_query[] =
     "?1' "
     "|| CASE WHEN sum(pk > 0) > 0 THEN ' ORDER BY ' || group_concat('\"' || name || '\"', ', ') "
     "FILTER (WHERE pk > 0) ELSE '' END, sum(pk > 0) "
-    "FROM (SELECT name, pk FROM pragma_table_info(?1) WHERE name NOT IN ('study', 'content', 'epoch') "
+    "FROM (SELECT name, pk FROM pragma_table_info(?1) WHERE name NOT IN ('study', 'content', 'epoch', "
+    "'chain') "
     "ORDER BY pk = 0, pk, cid)";
 
 static void table_rows_clear(table_rows *rows)

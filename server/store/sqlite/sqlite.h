@@ -108,8 +108,8 @@ store_status connection_execute_text(connection *c, const char *sql, store_error
 store_status connection_read_integer(connection *c, const char *sql, int64_t *out, store_error *err);
 
 /* Binds the arguments to parameters 1, 2, … `types` has one letter per argument: i int64_t, d double (NaN
- * becomes NULL), t text (NULL stays NULL), b blob (const void *, size_t). They are borrowed until the
- * statement is reset, by the function that steps it. Returns NULL if the statement cannot be prepared. */
+ * becomes NULL), t text (NULL stays NULL), b blob (const void *, size_t), n blob (NULL stays NULL). They are
+ * borrowed until the statement is reset, by the function that steps it. Returns NULL if the statement cannot be prepared. */
 sqlite3_stmt *connection_bind(connection *c, sql_id id, const char *types, ...);
 
 /* Binds, steps to the end, resets. Rows are dropped. */
