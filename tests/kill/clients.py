@@ -153,8 +153,8 @@ class Worker:
             # A result without an answer may have closed the trial: then it is refused.
             self.do(("curve", study, trial), "measure", (step, value), "POST", path, {"step": step, "value": value}, bad=(409,))
 
-    def renew(self):
-        held = self.one_held()
+    def renew(self, held=None):
+        held = held or self.one_held()
         if held:
             study, trial = held
             path = f"/v1/studies/{study}/trials/{trial}/heartbeat"
@@ -187,8 +187,12 @@ class Worker:
             self.answered(key, path, body, answer)
 
     def settle(self, client):
-        """Sends what was not answered once more, under its key: it is done once, whatever happened before."""
+        """Renews what it holds: the clock may have been set ahead while the server was down, and then a lease lasts for
+        half a minute only. Sends what was not answered once more, under its key: it is done once, whatever happened
+        before."""
         self.client = client
+        for held in self.held:
+            self.renew(held)
         for thing, op, arg, path, body, key, jumps in self.unsure:
             if jumps != self.place.jumps:
                 self.place.write(Entry(self.name, thing, op, arg, UNKNOWN))
