@@ -431,7 +431,7 @@ def test_what_is_read(site):
     study = make(site, horizon=12)
     study.optimize(lambda trial: target(trial.point), workers=1, name="w")
     assert study.batches() and next(iter(study.batches()))["batch"] == 0
-    assert len(study.series()) == 12
+    assert len(study.series()) == len(study.series(metric=study.info()["metric"]["name"])) == 12
     assert study.export("csv").startswith(b"trial,")
     client = banditd.Client(site.url)
     assert study.why(1)["rule"] in ("first", "own", "uncertainty"), study.why(1)

@@ -173,7 +173,7 @@ def test_the_study_says_that_nothing_seems_feasible(case):
 
 @cases(DOMAINS)
 def test_killed_study_chooses_as_an_unbroken_one(server, case):
-    """With trials in flight, an amended result and a late one; and the check finds nothing."""
+    """With a trial in flight, failures and an amended result; and the check finds nothing."""
     metrics = [BRANIN, CURRIN, SUM]
 
     def act(connect):
@@ -182,8 +182,9 @@ def test_killed_study_chooses_as_an_unbroken_one(server, case):
         study = create(client, case, *metrics).json["id"]
         points = run(client, study, metrics, 4)
         client = connect()
-        held = client.ask(study, 3, wait_seconds=30)["trials"]  # in flight from now on
-        client.tell(study, [measured(held[1], *metrics)])
+        held = client.ask(study, 4, wait_seconds=30)["trials"]  # the first is in flight from now on
+        failed, impossible = ({"trial": t["id"], "state": state} for t, state in zip(held[2:], ("failed", "infeasible")))
+        client.tell(study, [measured(held[1], *metrics), failed, impossible])
         amended = {"branin": 9.5, "currin": 3.25, "sum": 1}
         assert client.post(f"/v1/studies/{study}/trials/3/amend", {"values": amended}).status == 200
         client = connect()

@@ -202,10 +202,70 @@ def test_a_changed_distribution_is_an_error(url, high):
     assert the_study(url).info()["trials_completed"] == 3
 
 
-def test_several_objectives_are_an_error(url):
-    study = optuna.create_study(directions=["minimize", "minimize"], sampler=BanditdSampler(url, space=SPACE))
-    with pytest.raises(ValueError, match="one objective"):
-        study.optimize(lambda trial: (branin(trial), 1.0), n_trials=1)
+def branin_and_currin(trial):
+    """Scaled to the same square as `branin`."""
+    x, y = (trial.suggest_float("x", -5, 10) + 5) / 15, trial.suggest_float("y", 0, 15) / 15
+    top = ((2300 * x + 1900) * x + 2092) * x + 60
+    trial.set_user_attr("sum", x + y)
+    return branin(trial), (1 - (math.exp(-0.5 / y) if y > 0 else 0)) * top / (((100 * x + 500) * x + 4) * x + 20)
+
+
+def test_several_objectives_and_constraints(url):
+    sampler = BanditdSampler(
+        url,
+        inferred_after=5,
+        constraints_func=lambda trial: [trial.user_attrs["sum"] - 1],
+        constraint_names=["too much"],
+        thresholds=[18, 6],
+    )
+    study = optuna.create_study(directions=["minimize", "minimize"], sampler=sampler, study_name="both")
+    study.set_metric_names(["branin", "currin"])
+    study.optimize(branin_and_currin, n_trials=30)
+    server = the_study(url)
+    info = server.info()
+    assert info["metrics"] == [
+        {"name": "branin", "goal": "minimize", "role": "objective", "threshold": 18},
+        {"name": "currin", "goal": "minimize", "role": "objective", "threshold": 6},
+        {"name": "too much", "role": "constraint", "at_most": 0},
+    ]
+    assert (info["trials_completed"], info["observations"]) == (25, 30), info
+    # Optuna's own front, which knows the constraints, is the server's
+    observed = [point["values"] for point in server.best()["observed"]["pareto"]]
+    front = [dict(zip(["branin", "currin"], trial.values)) | {"too much": trial.system_attrs["constraints"][0]} for trial in study.best_trials]
+    assert sorted(map(str, observed)) == sorted(map(str, front)) and len(front) > 3, (observed, front)
+    assert server.best()["hypervolume"] > 20, server.best()
+    again = BanditdSampler(url, constraints_func=lambda trial: [0], constraint_names=["too much"], thresholds=[18, 6])
+    continued = optuna.create_study(directions=["minimize", "maximize"], sampler=again, study_name="both")
+    with pytest.raises(ValueError, match="other directions"):
+        continued.optimize(branin_and_currin, n_trials=1)
+
+
+def test_one_objective_with_a_constraint(url):
+    """The best value of Branin's function is 0.398; where x + y <= -1 it is larger."""
+    sampler = BanditdSampler(
+        url, space=SPACE, seed=2, constraints_func=lambda trial: [sum(trial.params.values()) - 7], constraint_names=["sum"]
+    )
+    study = optuna.create_study(sampler=sampler, study_name="bounded")
+    study.optimize(branin, n_trials=25)
+    best = the_study(url).best()["observed"]
+    assert best["values"]["sum"] <= 0 and best["value"] < 1, best
+    assert best["value"] == min(t.value for t in study.trials if t.system_attrs["constraints"][0] <= 0)
+
+
+def test_a_broken_constraint_fails_the_trial(url):
+    sampler = BanditdSampler(url, space=SPACE, constraints_func=lambda trial: [1, 2], constraint_names=["one"])
+    study = optuna.create_study(sampler=sampler, study_name="broken")
+    with pytest.raises(ValueError, match="2 values for 1 constraint_names"):
+        study.optimize(branin, n_trials=1)
+    assert the_study(url).info()["trials_failed"] == 1
+    with pytest.raises(ValueError, match="together"):
+        BanditdSampler(url, constraint_names=["one"])
+
+
+def test_six_objectives_are_an_error(url):
+    study = optuna.create_study(directions=["minimize"] * 6, sampler=BanditdSampler(url, space=SPACE))
+    with pytest.raises(ValueError, match="up to five objectives"):
+        study.optimize(lambda trial: (branin(trial),) * 6, n_trials=1)
 
 
 def test_going_on_in_another_process(url, tmp_path):

@@ -279,12 +279,12 @@ class AsyncStudy:
 
     async def predict(
         self, *, candidates: Any = None, points: Any = None, parameters: Any = None
-    ) -> list[dict[str, float]]:
+    ) -> list[dict[str, Any]]:
         call = _calls.predict(self.id, candidates, points, parameters)
-        return cast("list[dict[str, float]]", await self._client._run(call))
+        return cast("list[dict[str, Any]]", await self._client._run(call))
 
-    async def model(self) -> dict[str, Any]:
-        return cast("dict[str, Any]", await self._client._run(_calls.get(self.id, "/model")))
+    async def model(self, metric: Optional[str] = None) -> dict[str, Any]:
+        return cast("dict[str, Any]", await self._client._run(_calls.read(self.id, "/model", metric=metric)))
 
     async def upload(self, points: Any, *, keys: Optional[Sequence[Optional[str]]] = None) -> int:
         return cast(int, await self._client._run(_calls.upload(self.id, points, keys=keys)))
@@ -380,9 +380,11 @@ class AsyncStudy:
         """The planned batches, the initial pick first."""
         return self._client._pages(_calls.study_path(self.id, "/batches"), {})
 
-    async def series(self, points: int = 1000) -> list[dict[str, Any]]:
-        """The values in order, each with the best one so far; at most `points` of them, for plotting."""
-        items: list[dict[str, Any]] = (await self._client._run(_calls.read(self.id, "/series", points=points)))["items"]
+    async def series(self, points: int = 1000, *, metric: Optional[str] = None) -> list[dict[str, Any]]:
+        """The values in order, each with the best one so far; at most `points` of them, for plotting. With several
+        objectives the hypervolume so far, or the values of one metric."""
+        call = _calls.read(self.id, "/series", points=points, metric=metric)
+        items: list[dict[str, Any]] = (await self._client._run(call))["items"]
         return items
 
     async def importance(self, metric: Optional[str] = None) -> dict[str, Any]:
@@ -398,9 +400,9 @@ class AsyncStudy:
         found: dict[str, Any] = await self._client._run(_calls.read(self.id, "/effects", **query))
         return found
 
-    async def diagnostics(self) -> dict[str, Any]:
+    async def diagnostics(self, metric: Optional[str] = None) -> dict[str, Any]:
         """How well the model predicts results that it has not seen."""
-        found: dict[str, Any] = await self._client._run(_calls.read(self.id, "/diagnostics"))
+        found: dict[str, Any] = await self._client._run(_calls.read(self.id, "/diagnostics", metric=metric))
         return found
 
     async def outlook(self, *, metric: Optional[str] = None, epsilon: Optional[float] = None) -> dict[str, Any]:

@@ -350,18 +350,20 @@ class Study:
         return info
 
     def best(self) -> dict[str, Any]:
-        """The best reported value, "observed", and the tried point with the best posterior mean, "recommended"."""
+        """The best reported value, "observed", and the tried point with the best posterior mean, "recommended". With several
+        objectives each has a "pareto" list, and there are the "hypervolume" and its "reference"."""
         best: dict[str, Any] = self._client._run(_calls.get(self.id, "/best"))
         return best
 
-    def predict(self, *, candidates: Any = None, points: Any = None, parameters: Any = None) -> list[dict[str, float]]:
-        """The "mean", "std" and "ucb" at candidates by number or key, at points, or at parameters by name. Give one of them."""
-        predicted: list[dict[str, float]] = self._client._run(_calls.predict(self.id, candidates, points, parameters))
+    def predict(self, *, candidates: Any = None, points: Any = None, parameters: Any = None) -> list[dict[str, Any]]:
+        """The "mean", "std" and "ucb" at candidates by number or key, at points, or at parameters by name. Give one of them.
+        With several objectives or bounds these are in "values" by metric, beside "feasible_probability"."""
+        predicted: list[dict[str, Any]] = self._client._run(_calls.predict(self.id, candidates, points, parameters))
         return predicted
 
-    def model(self) -> dict[str, Any]:
-        """The current model."""
-        model: dict[str, Any] = self._client._run(_calls.get(self.id, "/model"))
+    def model(self, metric: Optional[str] = None) -> dict[str, Any]:
+        """The current model; with several, that of one metric."""
+        model: dict[str, Any] = self._client._run(_calls.read(self.id, "/model", metric=metric))
         return model
 
     def upload(self, points: Any, *, keys: Optional[Sequence[Optional[str]]] = None) -> int:
@@ -466,9 +468,10 @@ class Study:
         """The planned batches, the initial pick first."""
         return self._client._pages(_calls.study_path(self.id, "/batches"), {})
 
-    def series(self, points: int = 1000) -> list[dict[str, Any]]:
-        """The values in order, each with the best one so far; at most `points` of them, for plotting."""
-        items: list[dict[str, Any]] = self._client._run(_calls.read(self.id, "/series", points=points))["items"]
+    def series(self, points: int = 1000, *, metric: Optional[str] = None) -> list[dict[str, Any]]:
+        """The values in order, each with the best one so far; at most `points` of them, for plotting. With several
+        objectives the hypervolume so far, or the values of one metric."""
+        items: list[dict[str, Any]] = self._client._run(_calls.read(self.id, "/series", points=points, metric=metric))["items"]
         return items
 
     def importance(self, metric: Optional[str] = None) -> dict[str, Any]:
@@ -484,9 +487,9 @@ class Study:
         found: dict[str, Any] = self._client._run(_calls.read(self.id, "/effects", **query))
         return found
 
-    def diagnostics(self) -> dict[str, Any]:
+    def diagnostics(self, metric: Optional[str] = None) -> dict[str, Any]:
         """How well the model predicts results that it has not seen."""
-        found: dict[str, Any] = self._client._run(_calls.read(self.id, "/diagnostics"))
+        found: dict[str, Any] = self._client._run(_calls.read(self.id, "/diagnostics", metric=metric))
         return found
 
     def outlook(self, *, metric: Optional[str] = None, epsilon: Optional[float] = None) -> dict[str, Any]:

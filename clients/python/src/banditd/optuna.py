@@ -6,7 +6,6 @@ Needs Optuna 4.1 or later (`pip install banditd[optuna]`)."""
 
 from __future__ import annotations
 
-import math
 import re
 import threading
 import warnings
@@ -16,13 +15,13 @@ from typing import Any, Optional
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study as OptunaStudy
-from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from ._calls import Trial
 from ._conditions import infer
 from ._distributions import Definition, fits, from_server, parameter, point_of, to_server
 from ._errors import BanditdError, Conflict, NotFound
+from ._goals import ConstraintsFunc, Goals, Result
 from ._leases import LeaseKeeper
 from .client import Client, Study
 
@@ -50,6 +49,9 @@ class BanditdSampler(BaseSampler):
     features: properties of choices: for the name of a categorical parameter, a row of numbers for each of its choices,
         in their order. The server learns from similar choices.
     constraints: rules that the suggested parameters keep, for example "x + y <= 1" (docs/spaces.md has the grammar).
+    constraints_func, constraint_names: results that must hold, as in Optuna's samplers: a function of a completed trial
+        that returns a number for each name, at most 0 where it holds. The server learns to keep them.
+    thresholds: with several objectives, the worst value of each that is of interest. They speed the search up.
     algorithm: the algorithm in the study's definition on the server, for example {"name": "s_gp_ts"}.
     pruned: "value": the last intermediate value of a pruned trial is its result. "ignore": it has no result.
     wait_seconds: the total time to wait for a trial.
@@ -58,7 +60,7 @@ class BanditdSampler(BaseSampler):
 
     Parameters outside the space, and those that are not active at a point, are sampled by `independent_sampler`
     (random by default), with a SamplerWarning. If the distribution of a parameter in the space changes, ValueError is
-    raised. The Optuna study must have one objective. The sampler can be pickled; a given token is part of the pickle."""
+    raised. An Optuna study may have up to five objectives; `study.set_metric_names` names them. The sampler can be pickled; a given token is part of the pickle."""
 
     def __init__(
         self,
@@ -69,6 +71,9 @@ class BanditdSampler(BaseSampler):
         space: Optional[Mapping[str, BaseDistribution]] = None,
         features: Optional[Mapping[str, Sequence[Sequence[float]]]] = None,
         constraints: Sequence[str] = (),
+        constraints_func: Optional[ConstraintsFunc] = None,
+        constraint_names: Sequence[str] = (),
+        thresholds: Optional[Sequence[float]] = None,
         inferred_after: int = 10,
         algorithm: Optional[Mapping[str, Any]] = None,
         pruned: str = "value",
@@ -86,7 +91,7 @@ class BanditdSampler(BaseSampler):
         self._constraints = list(constraints)
         self._inferred_after = inferred_after
         self._algorithm = algorithm
-        self._pruned = pruned
+        self._goals = Goals(constraints_func, constraint_names, thresholds, pruned)
         self._seed = seed
         self._independent = independent_sampler or RandomSampler(seed=seed)
         self._wait_seconds = wait_seconds
@@ -190,7 +195,14 @@ class BanditdSampler(BaseSampler):
     def after_trial(
         self, study: OptunaStudy, trial: FrozenTrial, state: TrialState, values: Optional[Sequence[float]]
     ) -> None:
-        """Reports the result. What goes wrong is a warning: the trial itself has ended well."""
+        """Reports the result. What goes wrong is a warning: the trial itself has ended well. What `constraints_func`
+        raises is raised."""
+        broken: Optional[Exception] = None
+        if state == TrialState.COMPLETE and values is not None:
+            try:
+                self._goals.note_constraints(study, trial, values)
+            except Exception as error:
+                broken, values = error, None
         with self._lock:
             given = self._asked.pop(trial._trial_id, None)
         number = trial.system_attrs.get(_TRIAL)
@@ -199,19 +211,21 @@ class BanditdSampler(BaseSampler):
         try:
             server = self._server_of(study)  # not open yet if `enqueue_trial` gave all parameters
             if server is not None:
-                self._report(server, trial, given, self._value_of(trial, state, values), state)
+                self._report(server, trial, given, self._goals.result(study, trial, state, values), state)
         except ValueError as error:
             self._error = error
         except BanditdError as error:
             text = f"the result of trial {trial.number} is not on the server: {error}"
             self._warn(f"result {trial.number}", text)
+        if broken is not None:
+            raise broken
 
     def _report(
-        self, server: Study, trial: FrozenTrial, given: Optional[Trial], value: Optional[float], state: TrialState
+        self, server: Study, trial: FrozenTrial, given: Optional[Trial], result: Optional[Result], state: TrialState
     ) -> None:
         number = trial.system_attrs.get(_TRIAL)
         if number is None:
-            self._import(server, [(trial, value)])
+            self._import(server, [(trial, result)])
             return
         address = {"trial": number, "attempt": trial.system_attrs.get(_ATTEMPT, 1)}
         changed = [name for name, d in trial.distributions.items() if name in self._space and not fits(d, self._space[name])]
@@ -220,27 +234,16 @@ class BanditdSampler(BaseSampler):
             server.tell_results([{**address, "state": "released"}])
         elif not self._is_as_asked(given or server.trial(number), trial):
             server.tell_results([{**address, "state": "released"}])
-            self._import(server, [(trial, value)])
+            self._import(server, [(trial, result)])
         else:
-            server.tell_results([{**address, **self._outcome(state, value)}])
+            server.tell_results([{**address, **self._outcome(state, result)}])
 
-    def _outcome(self, state: TrialState, value: Optional[float]) -> dict[str, Any]:
+    def _outcome(self, state: TrialState, result: Optional[Result]) -> dict[str, Any]:
         if state == TrialState.PRUNED:
-            return {"state": "stopped", "reason": "pruned", **({} if value is None else {"value": value})}
-        if value is None:
+            return {"state": "stopped", "reason": "pruned", **(result or {})}
+        if result is None:
             return {"state": "failed", "reason": f"Optuna: {state.name.lower()}"}
-        return {"value": value}
-
-    def _value_of(
-        self, trial: FrozenTrial, state: TrialState, values: Optional[Sequence[float]]
-    ) -> Optional[float]:
-        if state == TrialState.COMPLETE and values:
-            value = values[0]
-        elif state == TrialState.PRUNED and self._pruned == "value" and trial.intermediate_values:
-            value = trial.intermediate_values[max(trial.intermediate_values)]
-        else:
-            return None
-        return float(value) if math.isfinite(value) else None
+        return result
 
     def _is_as_asked(self, given: Trial, trial: FrozenTrial) -> bool:
         """Whether the trial has the server's parameters. `enqueue_trial` sets other ones."""
@@ -249,14 +252,14 @@ class BanditdSampler(BaseSampler):
             for name, value in given.parameters.items()
         )
 
-    def _import(self, server: Study, results: Sequence[tuple[FrozenTrial, Optional[float]]]) -> None:
+    def _import(self, server: Study, results: Sequence[tuple[FrozenTrial, Optional[Result]]]) -> None:
         """Imports results whose points the server did not choose. Points that lack a parameter are left out."""
         points = [
-            (point_of(self._space, trial.params, trial.distributions), value)
-            for trial, value in results
-            if value is not None
+            (point_of(self._space, trial.params, trial.distributions), result)
+            for trial, result in results
+            if result is not None
         ]
-        observations = [{"parameters": point, "value": value} for point, value in points if point is not None]
+        observations = [{"parameters": point, **result} for point, result in points if point is not None]
         if observations:
             server.observe(observations)
 
@@ -274,8 +277,8 @@ class BanditdSampler(BaseSampler):
 
     def _open(self, study: OptunaStudy) -> Optional[str]:
         """Opens or creates the study. -> what to warn of"""
-        if len(study.directions) != 1:
-            raise ValueError(f"BanditdSampler supports one objective; this study has {len(study.directions)}")
+        if len(study.directions) > 5:
+            raise ValueError(f"BanditdSampler supports up to five objectives; this study has {len(study.directions)}")
         server = self._client.study(self._name or _server_name(study.study_name))
         try:
             self._take(server, server.info(), study)
@@ -293,18 +296,18 @@ class BanditdSampler(BaseSampler):
         self._space, self._study = {each["name"]: each for each in space}, created
         finished = study.get_trials(deepcopy=False, states=FINISHED)
         try:
-            self._import(created, [(t, self._value_of(t, t.state, t.values)) for t in finished])
+            self._import(created, [(t, self._goals.result(study, t, t.state, t.values)) for t in finished])
         except BanditdError as error:
             return f"the first results are not on the server: {error}"
         return warning
 
     def _take(self, server: Study, info: Mapping[str, Any], study: OptunaStudy) -> None:
         """Continues a study that is on the server."""
-        goals = [metric["goal"] for metric in _metrics(info) if metric.get("role", "objective") == "objective"]
+        different = self._goals.differ(study, _metrics(info))
         if info["domain"].get("constraints", []) != self._constraints:
             raise ValueError(f"study {server.id} on the server has other constraints; use another study")
-        if goals != [_goal(study)]:
-            raise ValueError(f"study {server.id} on the server has another direction; use another study")
+        if different:
+            raise ValueError(f"study {server.id} on the server has {different}; use another study")
         if info["domain"]["type"] != "space":
             raise ValueError(f"study {server.id} on the server has no named parameters; use another study")
         there = {each["name"]: each for each in info["domain"]["parameters"]}
@@ -338,10 +341,11 @@ class BanditdSampler(BaseSampler):
         return space, warning
 
     def _definition(self, name: str, space: list[dict[str, Any]], study: OptunaStudy) -> dict[str, Any]:
+        metrics = self._goals.metrics(study)
         definition: dict[str, Any] = {
             "id": name,
             "display_name": study.study_name[:200],
-            "metric": {"name": "value", "goal": _goal(study)},
+            **({"metric": metrics[0]} if len(metrics) == 1 else {"metrics": metrics}),
             "domain": {"type": "space", "parameters": space},
         }
         if self._constraints:
@@ -351,10 +355,6 @@ class BanditdSampler(BaseSampler):
         if self._seed is not None:
             definition["seed"] = self._seed
         return definition
-
-
-def _goal(study: OptunaStudy) -> str:
-    return "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
 
 
 def _metrics(info: Mapping[str, Any]) -> list[Mapping[str, Any]]:
