@@ -137,7 +137,11 @@ exit_status command_propose(const arguments *a)
     }
     json_object_set_new(object, by_key ? "key" : json_is_object(point) ? "parameters" : "candidate", point);
     json_t *trial;
-    exit_status status = send_object(a, "POST", "/trials", object, &trial);
+    char *broken = option_given(a, OPTION_BROKEN) ? url_escape(option_text(a, OPTION_BROKEN)) : NULL;
+    char *rest = broken ? format_text("/trials?broken=%s", broken) : duplicate("/trials");
+    exit_status status = send_object(a, "POST", rest, object, &trial);
+    free(broken);
+    free(rest);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
         printf("%lld\n", json_count(trial, "id"));
     json_decref(trial);

@@ -62,7 +62,7 @@ static const command commands[] = {
      BIT(OUTCOME) | BIT(REASON) | BIT(ATTEMPT) | BIT(RETRY) | BIT(VALUES) | BIT(REPEATS) | BIT(METADATA) |
          BIT(STD_ERROR),
      command_tell, "report the result of a trial", NULL},
-    {"propose", "STUDY POINT", 2, 2, BIT(KEY), command_propose,
+    {"propose", "STUDY POINT", 2, 2, BIT(KEY) | BIT(BROKEN), command_propose,
      "queue a trial of your own, and print its number: a candidate's number, with --key its key, or a point as JSON",
      NULL},
     {"amend", "STUDY TRIAL [VALUE]", 2, 3, BIT(OUTCOME) | BIT(REASON), command_amend,

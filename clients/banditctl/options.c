@@ -53,8 +53,9 @@ const option option_table[N_OPTIONS] = {
                           "the standard error of VALUE; with --values by metric: '{\"accuracy\": 0.01}'"},
     [OPTION_METADATA] = {"metadata", 0, "JSON", NULL, OPTION_TEXT, 0, 0,
                          "a JSON object to store with the result"},
-    [OPTION_BROKEN] = {"broken", 0, "STATE", NULL, OPTION_TEXT, 0, 0,
-                       "infeasible: keep results at points that break a constraint, in this state"},
+    [OPTION_BROKEN] =
+        {"broken", 0, "STATE", NULL, OPTION_TEXT, 0, 0,
+         "infeasible: keep trials and results at points that break a constraint, in this state"},
     [OPTION_FORMAT] = {"format", 0, "FORMAT", "ndjson", OPTION_TEXT, 0, 0,
                        "ndjson (the whole study) or csv (a table of its trials)"},
     [OPTION_INTERVAL] = {"interval", 0, "SECONDS", "1", OPTION_SECONDS, 0.1, 3600,
@@ -264,7 +265,7 @@ static void refuse_command(const command_list *commands, int argc, char **argv)
         fprintf(stderr, "banditctl: unknown command '%s' (see banditctl --help)\n", argv[1]);
         return;
     }
-    if (argc > 2)
+    if (argc > 2 && argv[2][0] != '-')
         fprintf(stderr, "banditctl: unknown command '%s %s'; ", argv[1], argv[2]);
     else
         fprintf(stderr, "banditctl: ");

@@ -8,6 +8,7 @@
 #include "server/data/definition.h"
 #include "server/data/result_values.h"
 #include "server/data/study_space.h"
+#include "server/http/paging.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,10 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     char *recorded;
     (void)index;
     bool space = in->definition->n_parameters > 0;
+    if (o->broken && in->enumerated) { /* the point is no candidate, so there is nothing to keep from it */
+        in->n_left_out++;
+        return true;
+    }
     size_t width = o->parameters || o->features ? candidate_width(in->definition) : 0;
     int64_t named = o->candidate;
     if (o->key && !find_by_key(in, place, o->key, &named))
@@ -147,20 +152,15 @@ static void take_study(void *arg, const store_study *row)
 /* ?broken=. False: answered. */
 static bool take_broken(http_request *request, import *in)
 {
-    const char *broken = request->query[HTTP_QUERY_BROKEN];
-    if (!broken)
-        return true;
-    if (strcmp(broken, "infeasible") != 0) {
-        http_answer_problem(request, 422, NULL, "query parameter 'broken' must be infeasible");
+    if (!query_takes_broken(request, &in->takes_broken))
         return false;
-    }
-    if (in->definition->n_constraints == 0 || in->enumerated) {
+    if (in->takes_broken && in->definition->n_constraints == 0) {
         http_answer_problem(request, 422, NULL,
-                            "query parameter 'broken' applies to an open space with constraints only");
+                            "query parameter 'broken' applies to a space with constraints only");
         return false;
     }
-    in->takes_broken = true;
-    wire_observations_reader_take_broken(in->reader);
+    if (in->takes_broken)
+        wire_observations_reader_take_broken(in->reader);
     return true;
 }
 
@@ -290,6 +290,9 @@ void handle_observations_post(http_request *request)
     else if (in->misses.n > 0)
         http_answer_problem(request, 422, &in->misses, "%zu of the results have keys that no candidate has",
                             in->misses.n + in->misses.dropped);
+    else if (in->n == 0 && in->n_left_out > 0)
+        http_answer_problem(request, 422, NULL, "all %zu results are at points that break a constraint",
+                            in->n_left_out);
     else if (in->definition->n_parameters > 0 || !in->points || find_candidates(request))
         call_study(request, study_observe);
     wire_errors_clear(&errors);

@@ -5,6 +5,7 @@
 #include "server/api/named.h"
 #include "server/app.h"
 #include "server/http/limits.h"
+#include "server/http/paging.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,8 @@ void handle_trial_propose(http_request *request)
     wire_status status = WIRE_NO_MEMORY;
     request->context = p;
     request->context_free = free_proposal;
+    if (p && !query_takes_broken(request, &p->takes_broken))
+        return;
     if (p)
         status = wire_decode_proposal(&p->wanted, request->body, request->body_size, &errors);
     if (status == WIRE_OK) {

@@ -49,6 +49,16 @@ void page_token(char text[24], int64_t last)
     snprintf(text, 24, "%" PRId64, last);
 }
 
+bool query_takes_broken(http_request *request, bool *out)
+{
+    const char *broken = request->query[HTTP_QUERY_BROKEN];
+    bool valid = !broken || strcmp(broken, "infeasible") == 0;
+    *out = broken != NULL;
+    if (!valid)
+        http_answer_problem(request, 422, NULL, "query parameter 'broken' must be infeasible");
+    return valid;
+}
+
 void query_refuse_state(http_request *request, const char *const *names, size_t n)
 {
     char list[200] = "";

@@ -34,6 +34,10 @@ void page_token(char text[24], int64_t last);
 bool query_integer(http_request *request, http_query query, const char *name, int64_t minimum,
                    int64_t maximum, int64_t *out);
 
+/* ?broken=infeasible: what becomes of points that break a constraint. *out: is it given? If it is not valid, the
+ * function answers and returns false. */
+bool query_takes_broken(http_request *request, bool *out);
+
 /* Answers that the query parameter 'state' must be one of n states, by their names. */
 void query_refuse_state(http_request *request, const char *const *names, size_t n);
 

@@ -68,7 +68,8 @@ static void observe(study *s, study_request *request)
     take_back_broken(s, in, event.time);
     commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;
-    wire_encode_import_answer(&w, s->imported - (int64_t)in->n + 1, (int64_t)in->n);
+    int64_t left_out = in->takes_broken && in->enumerated ? (int64_t)in->n_left_out : -1;
+    wire_encode_import_answer(&w, s->imported - (int64_t)in->n + 1, (int64_t)in->n, left_out);
     reply_json(request, &w);
 }
 

@@ -14,6 +14,7 @@
 #include "server/study/turn_end.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,9 +95,19 @@ static bool is_possible(const study *s, study_request *request)
     return !why && !full;
 }
 
+/* Closes a trial at a point that breaks a constraint: nobody evaluates it. */
+static void close_broken(study *s, trial *t, const char *constraint)
+{
+    char reason[256];
+    snprintf(reason, sizeof reason, "breaks the constraint %.200s", constraint);
+    const told_result told = {.state = TRIAL_INFEASIBLE, .repeats = 1, .reason = reason};
+    study_close_trial(s, t, &told, 0, clock_now());
+}
+
 /* Queues and records the proposed trial. point: only in an open space; otherwise NULL. */
 static void add_proposed(study *s, study_request *request, uint32_t candidate, const double *point)
 {
+    const proposal *p = request->context;
     const bandit_pick own = {.arm = candidate, .variance = NAN};
     trial *t = study_queue_trial(s, s->trials + 1, -1, &own, point);
     if (!t) {
@@ -109,13 +120,16 @@ static void add_proposed(study *s, study_request *request, uint32_t candidate, c
     event.u.proposed.pick = (store_pick){.candidate = t->candidate, .variance = NAN};
     commit_record(s->commit, &event);
     notify_engine(s, t->candidate);
+    if (p->broken)
+        close_broken(s, t, p->broken);
     commit_hold(s->commit, request);
     study_answer_trial(s, request, t);
 }
 
 static void placed(study *s, study_request *request, const uint32_t *arms)
 {
-    const proposal *p = request->context;
+    proposal *p = request->context;
+    p->broken = p->takes_broken ? wire_broken_constraint(s->config->wire, p->point) : NULL;
     if (is_possible(s, request))
         add_proposed(s, request, arms[0], p->point);
 }
@@ -131,7 +145,7 @@ static void propose_point(study *s, study_request *request)
         reply_store_problem(request, STORE_NO_MEMORY);
     else if (wire_code_parameters(p->point, definition->parameters, definition->n_parameters,
                                   &p->wanted->parameters, WIRE_WHOLE, "/parameters", &errors) &&
-             wire_check_constraints(definition, p->point, "/parameters", &errors))
+             (p->takes_broken || wire_check_constraints(definition, p->point, "/parameters", &errors)))
         study_place_points(s, request, p->point, 1, placed);
     else
         reply_undecodable(request, WIRE_INVALID, &errors);
@@ -145,6 +159,11 @@ static void propose(study *s, study_request *request)
     wire_errors errors = {0};
     if (!is_possible(s, request))
         return;
+    if (p->takes_broken && (s->config->wire->n_constraints == 0 || s->reference_candidates > 0)) {
+        reply_problem(request, REPLY_INVALID, NULL,
+                      "query parameter 'broken' applies to an open space with constraints only");
+        return;
+    }
     if (candidate < 0 && s->config->parameters) {
         propose_point(s, request);
         return;

@@ -425,6 +425,8 @@ def test_points_that_break_a_constraint_are_imported_when_asked(site):
     raises(banditd.Refused, study.observe, broken)
     study.observe(broken, broken="infeasible")
     assert [each["state"] for each in study.observations()] == ["infeasible"]
+    raises(banditd.Refused, study.propose, parameters=broken[0]["parameters"])
+    assert study.propose(parameters=broken[0]["parameters"], broken="infeasible").state == "infeasible"
 
 
 def test_what_is_read(site):

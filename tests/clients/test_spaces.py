@@ -69,6 +69,9 @@ def test_import_of_points_that_break_a_constraint(site):
     assert "2 results imported" in site.output("import", "s", "rows.csv", "--broken", "infeasible")
     rows = site.server.client().read("s", "observations")["items"]
     assert [row["state"] for row in rows] == ["completed", "infeasible"], rows
+    point = '{"level": 9, "tool": "plain", "größe": 1, "fast": true}'
+    assert site.run("propose", "s", point).returncode != 0
+    assert site.output("propose", "s", point, "--broken", "infeasible") == "1\n"
 
 
 def test_python(site):

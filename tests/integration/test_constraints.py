@@ -231,9 +231,54 @@ def test_imported_points_that_break_them_can_be_infeasible():
         client.delete(f"/v1/studies/{whole}")
         assert client.post("/v1/studies", exported, content_type="application/x-ndjson").status == 201
         refusal(client.post(f"/v1/studies/{halves}/observations?broken=kept", {"observations": rows}), 422)
-        free, listed = client.create(space(MIX))["id"], client.create(constrained(MIXED[4:7], ["a + b + c = 10"]))["id"]
-        for study in (free, listed):
-            refusal(client.post(f"/v1/studies/{study}/observations?broken=infeasible", {"observations": rows}), 422)
+        free = client.create(space(MIX))["id"]
+        refusal(client.post(f"/v1/studies/{free}/observations?broken=infeasible", {"observations": rows}), 422)
+
+
+def test_imported_points_that_break_a_rule_of_an_enumerated_space():
+    sides = [{"name": name, "type": "integer", "min": 1, "max": 8} for name in "ab"]
+    rows = [{"parameters": {"a": a, "b": b}, "value": a} for a, b in ((1, 2), (3, 2), (2, 2))]
+    with Server() as server:
+        client = server.client()
+        study = client.create(constrained(sides, ["a <= b"]))["id"]
+        path = f"/v1/studies/{study}/observations"
+        refusal(client.post(path, {"observations": rows}), 422, "/observations/1/parameters")
+        assert client.post(path + "?broken=infeasible", {"observations": rows}).json == {"accepted": 2, "first": 1, "last": 2, "left_out": 1}
+        assert [row["value"] for row in client.get(path).json["items"]] == [1, 2]
+        refusal(client.post(path + "?broken=infeasible", {"observations": rows[1:2]}), 422)
+        own = {"parameters": rows[1]["parameters"]}
+        refusal(client.post(f"/v1/studies/{study}/trials?broken=infeasible", own), 422)
+
+
+def test_own_trials_that_break_a_rule_can_be_infeasible():
+    good = {"water": 0.5, "oil": 0.1, "salt": 0.1, "sand": 0.2, "lime": 0.1}
+    bad = {**good, "water": 0.05, "lime": 0.55}
+    with Server() as server:
+        client = server.client()
+        whole, halves = (client.create(constrained(MIX, MIX_RULES, seed=2))["id"] for _ in range(2))
+        expected, points = ([], [])
+        for study, taken in ((whole, expected), (halves, points)):
+            path = f"/v1/studies/{study}/trials"
+            taken += drive(client, study, 4, check_mix, mix_loss)
+            refusal(client.post(path, {"parameters": bad}), 422, "/parameters")
+            refusal(client.post(path + "?broken=kept", {"parameters": bad}), 422)
+            trial = client.post(path + "?broken=infeasible", {"parameters": bad}).json
+            assert trial["state"] == "infeasible" and "water >= oil" in trial["reason"] and trial["parameters"] == bad, trial
+            assert client.post(path + "?broken=infeasible", {"parameters": good}).json["state"] == "queued"
+            if study == halves:
+                server.kill()
+                server.start()
+                client = server.client()
+            taken += drive(client, study, 5, check_mix, mix_loss)
+        assert points == expected and good in points
+        counts = client.study(whole)
+        assert (counts["trials_infeasible"], counts["trials_completed"]) == (1, 9), counts
+        exported = client.get(f"/v1/studies/{whole}/export?format=ndjson").body
+        expect_sound(server.db, [whole, halves])
+        client.delete(f"/v1/studies/{whole}")
+        assert client.post("/v1/studies", exported, content_type="application/x-ndjson").status == 201
+        free = client.create(space(MIX))["id"]
+        refusal(client.post(f"/v1/studies/{free}/trials?broken=infeasible", {"parameters": good}), 422)
 
 
 REFUSED = {

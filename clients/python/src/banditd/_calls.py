@@ -411,15 +411,21 @@ def amend(
     return _post(study_path(study, f"/trials/{number}/amend"), body, parse=lambda raw: read_trial(raw, names))
 
 
+def _broken(state: Optional[str]) -> str:
+    """What becomes of points that break a constraint, as a query."""
+    return "" if state is None else "?" + urllib.parse.urlencode({"broken": state})
+
+
 def propose(
     study: str,
     names: Optional[Sequence[str]],
     candidate: Union[int, str, None],
     parameters: Optional[Mapping[str, Any]],
+    broken: Optional[str] = None,
 ) -> Call:
     given = {"key" if isinstance(candidate, str) else "candidate": candidate, "parameters": parameters}
     body = {name: value for name, value in given.items() if value is not None}
-    return _post(study_path(study, "/trials"), body, parse=lambda raw: read_trial(raw, names))
+    return _post(study_path(study, "/trials" + _broken(broken)), body, parse=lambda raw: read_trial(raw, names))
 
 
 def trial(study: str, number: int, names: Optional[Sequence[str]]) -> Call:
@@ -427,8 +433,7 @@ def trial(study: str, number: int, names: Optional[Sequence[str]]) -> Call:
 
 
 def observe(study: str, observations: Sequence[Mapping[str, Any]], broken: Optional[str] = None) -> Call:
-    query = "" if broken is None else "?" + urllib.parse.urlencode({"broken": broken})
-    return _post(study_path(study, "/observations") + query, {"observations": list(observations)})
+    return _post(study_path(study, "/observations" + _broken(broken)), {"observations": list(observations)})
 
 
 def list_trials(study: str, names: Optional[Sequence[str]], query: Mapping[str, str]) -> Call:

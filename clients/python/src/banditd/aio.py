@@ -243,9 +243,13 @@ class AsyncStudy:
         return cast(Trial, await self._client._run(call))
 
     async def propose(
-        self, candidate: Union[int, str, None] = None, *, parameters: Optional[Mapping[str, Any]] = None
+        self,
+        candidate: Union[int, str, None] = None,
+        *,
+        parameters: Optional[Mapping[str, Any]] = None,
+        broken: Optional[str] = None,
     ) -> Trial:
-        call = _calls.propose(self.id, await self._feature_names(), candidate, parameters)
+        call = _calls.propose(self.id, await self._feature_names(), candidate, parameters, broken)
         return cast(Trial, await self._client._run(call))
 
     async def tell_results(self, results: Sequence[Mapping[str, Any]]) -> dict[str, int]:

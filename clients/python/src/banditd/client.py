@@ -304,11 +304,16 @@ class Study:
         return amended
 
     def propose(
-        self, candidate: Union[int, str, None] = None, *, parameters: Optional[Mapping[str, Any]] = None
+        self,
+        candidate: Union[int, str, None] = None,
+        *,
+        parameters: Optional[Mapping[str, Any]] = None,
+        broken: Optional[str] = None,
     ) -> Trial:
-        """Queues a trial of your own: a candidate's number or key, or in a space its parameters. Returns the trial."""
+        """Queues a trial of your own: a candidate's number or key, or in a space its parameters. Returns the trial.
+        broken="infeasible": at a point that breaks a constraint, the trial has this state at once."""
         proposed: Trial = self._client._run(
-            _calls.propose(self.id, self._feature_names(), candidate, parameters)
+            _calls.propose(self.id, self._feature_names(), candidate, parameters, broken)
         )
         return proposed
 
