@@ -231,8 +231,8 @@ static void answer_misses(http_request *request, const int64_t *found)
             wire_errors_add(&errors, "", "result %zu: no candidate has these features, to seven digits",
                             i + 1);
     }
-    http_answer_problem(request, 422, &errors, "%zu results are of points that are not among the candidates",
-                        misses);
+    http_answer_problem(request, 422, &errors, "%zu %s not among the candidates", misses,
+                        misses == 1 ? "result is of a point that is" : "results are of points that are");
     wire_errors_clear(&errors);
 }
 

@@ -101,6 +101,24 @@ static bool take_bound(query_reading *reading, const char *key, const char *valu
     return true;
 }
 
+/* ?bound=min:NAME=VALUE, for clients that know only names of parameters beforehand. False: it is not given. */
+static bool take_bound_text(query_reading *reading, const char *key, const char *value)
+{
+    const http_request *request = &reading->c->request;
+    if (!(request->route->queries & 1u << HTTP_QUERY_BOUNDS) || strcmp(key, "bound") != 0)
+        return false;
+    const char *equals = value ? strrchr(value, '=') : NULL;
+    char *name = equals ? strndup(value, (size_t)(equals - value)) : NULL;
+    if (equals && !name)
+        reading->no_memory = true;
+    else if (!equals || !take_bound(reading, name, equals + 1))
+        wire_errors_add(reading->errors, "",
+                        "query parameter 'bound' must be min:NAME=VALUE or max:NAME=VALUE, not '%.100s'",
+                        value ? value : "");
+    free(name);
+    return true;
+}
+
 static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
 {
     query_reading *reading = arg;
@@ -118,7 +136,7 @@ static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char
         reading->no_memory = !request->query[query];
         return reading->no_memory ? MHD_NO : MHD_YES;
     }
-    if (!take_bound(reading, key, value))
+    if (!take_bound_text(reading, key, value) && !take_bound(reading, key, value))
         wire_errors_add(reading->errors, "", "unknown query parameter '%s'", key);
     return reading->no_memory ? MHD_NO : MHD_YES;
 }

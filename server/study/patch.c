@@ -165,6 +165,11 @@ static bool check_patch(const study *s, const wire_study_patch *patch, study_sta
         wire_errors_add(errors, "/state", "the study has no candidates yet");
         *conflict = true;
     }
+    bool pauses = patch->state && strcmp(patch->state, "paused") == 0;
+    if (pauses && s->state == STUDY_FINISHED && !is_used_up(s, patch)) {
+        wire_errors_add(errors, "/state", "the study is finished: set it to active to continue it");
+        *conflict = true;
+    }
     if (patch->state && strcmp(patch->state, "finished") != 0 && is_used_up(s, patch)) {
         wire_errors_add(errors, "/state",
                         "the study is finished: its horizon of %lld trials is reached; give a larger "

@@ -78,6 +78,11 @@ def test_asking_and_telling(site):
     states = {seen.id: seen.state for seen in study.trials()}
     assert states[1] == "completed" and states[2] == "failed" and states[3] == "infeasible", states
     assert [seen.id for seen in study.trials(state="failed")] == [2]
+    metric = study.info()["metric"]["name"]
+    assert [seen.id for seen in study.trials(at_least={metric: 0.3})] == [1]
+    assert [seen.id for seen in study.trials(at_most={metric: 0.6}, sort="value")] == [4, 1]
+    assert [seen.id for seen in study.trials(sort="value", order="desc")][:2] == [1, 4]
+    assert list(study.trials(at_least={metric: 0.3}, at_most={metric: 0.4})) == []
     assert study.best()["observed"]["value"] == 0.5
     assert study.predict(candidates=[0]) == study.predict(points=[trial_point(site, 0)])
     assert study.model()["algorithm"] == "bbkb"

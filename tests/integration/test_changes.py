@@ -48,8 +48,12 @@ def test_paused_and_resumed(server):
 def test_finished_by_hand(server):
     client = server.client()
     study = client.create(definition())["id"]
-    client.request("PATCH", f"/v1/studies/{study}", {"state": "finished"})
+    path = f"/v1/studies/{study}"
+    client.request("PATCH", path, {"state": "finished"})
     assert client.ask(study)["reason"] == "finished"
+    paused = client.request("PATCH", path, {"state": "paused"})
+    assert paused.status == 409 and "set it to active" in paused.json["detail"], paused
+    assert client.request("PATCH", path, {"state": "active"}).json["state"] == "active"
 
 
 def test_a_study_at_its_horizon_is_continued_by_a_larger_one(server):

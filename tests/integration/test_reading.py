@@ -137,6 +137,8 @@ def test_trials_in_ranges(server):
                 query = urllib.parse.urlencode({**asked, "order": order})
                 listed = [t["id"] for t in client.items(f"{path}?{query}", limit=limit)]
                 assert listed == (wanted if order == "asc" else wanted[::-1]), (asked, order, limit)
+        query = urllib.parse.urlencode([("bound", f"{name}={limit}") for name, limit in asked.items()])
+        assert [t["id"] for t in client.items(f"{path}?{query}")] == wanted, query
         query = urllib.parse.urlencode({**asked, "sort": "parameter:rate"})
         by_rate = sorted((t for t in trials if inside(t)), key=lambda t: (t["parameters"]["rate"], t["id"]))
         assert [t["id"] for t in client.items(f"{path}?{query}", limit=9)] == [t["id"] for t in by_rate], asked
@@ -147,6 +149,9 @@ def test_trials_in_ranges(server):
         "min:cost=1": "'metric:cost' or 'parameter:cost'",
         "min:gain=much": "'min:gain' must be a number",
         "min:gain=": "'min:gain' must be a number",
+        "bound=gain%3D1": "'bound' must be min:NAME=VALUE or max:NAME=VALUE, not 'gain=1'",
+        "bound=min:gain": "'bound' must be min:NAME=VALUE",
+        "bound=max:gain%3Dmuch": "'max:gain' must be a number",
         "max:gain=1e999": "'max:gain' must be a number",
         "min:a%20kind=q": "must be one of",
         "max:wide=2": "'max:wide' must be",

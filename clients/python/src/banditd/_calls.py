@@ -436,6 +436,23 @@ def observe(study: str, observations: Sequence[Mapping[str, Any]], broken: Optio
     return _post(study_path(study, "/observations" + _broken(broken)), {"observations": list(observations)})
 
 
+def trial_filters(
+    state: Optional[str],
+    worker: Optional[str],
+    sort: Optional[str],
+    order: Optional[str],
+    at_least: Optional[Mapping[str, Any]],
+    at_most: Optional[Mapping[str, Any]],
+) -> dict[str, str]:
+    """What `trials` was called with, as a query."""
+    given = {"state": state, "worker": worker, "sort": sort, "order": order}
+    query = {name: value for name, value in given.items() if value is not None}
+    for bound, limits in (("min", at_least), ("max", at_most)):
+        for name, limit in (limits or {}).items():
+            query[f"{bound}:{name}"] = str(limit).lower() if isinstance(limit, bool) else str(limit)
+    return query
+
+
 def list_trials(study: str, names: Optional[Sequence[str]], query: Mapping[str, str]) -> Call:
     return Call(
         "GET",

@@ -264,8 +264,17 @@ class AsyncStudy:
     async def trial(self, number: int) -> Trial:
         return cast(Trial, await self._client._run(_calls.trial(self.id, number, await self._feature_names())))
 
-    async def trials(self, *, state: Optional[str] = None, worker: Optional[str] = None) -> AsyncIterator[Trial]:
-        query = {name: value for name, value in (("state", state), ("worker", worker)) if value is not None}
+    async def trials(
+        self,
+        *,
+        state: Optional[str] = None,
+        worker: Optional[str] = None,
+        sort: Optional[str] = None,
+        order: Optional[str] = None,
+        at_least: Optional[Mapping[str, Any]] = None,
+        at_most: Optional[Mapping[str, Any]] = None,
+    ) -> AsyncIterator[Trial]:
+        query = _calls.trial_filters(state, worker, sort, order, at_least, at_most)
         names = await self._feature_names()
         while True:
             page, token = await self._client._run(_calls.list_trials(self.id, names, query))
@@ -475,8 +484,8 @@ class AsyncStudy:
         return exported
 
 
-    async def trials_dataframe(self, *, state: Optional[str] = None) -> Any:
-        """The trials as a pandas.DataFrame with one row per trial. Needs pandas."""
+    async def trials_dataframe(self, **filters: Any) -> Any:
+        """The trials as a pandas.DataFrame with one row per trial; the filters are those of `trials`. Needs pandas."""
         pandas = importlib.import_module("pandas")
 
-        return pandas.DataFrame(_calls.rows([trial async for trial in self.trials(state=state)]))
+        return pandas.DataFrame(_calls.rows([trial async for trial in self.trials(**filters)]))

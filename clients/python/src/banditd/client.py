@@ -337,9 +337,20 @@ class Study:
         trial: Trial = self._client._run(_calls.trial(self.id, number, self._feature_names()))
         return trial
 
-    def trials(self, *, state: Optional[str] = None, worker: Optional[str] = None) -> Iterator[Trial]:
-        """All trials, or those in a state or of a worker."""
-        query = {name: value for name, value in (("state", state), ("worker", worker)) if value is not None}
+    def trials(
+        self,
+        *,
+        state: Optional[str] = None,
+        worker: Optional[str] = None,
+        sort: Optional[str] = None,
+        order: Optional[str] = None,
+        at_least: Optional[Mapping[str, Any]] = None,
+        at_most: Optional[Mapping[str, Any]] = None,
+    ) -> Iterator[Trial]:
+        """All trials, or those in a state, of a worker, or in ranges: at_least={"yield": 80}, at_most={"rate": 0.1}, by
+        the names of metrics and parameters. sort is "id", "value", "told_at", "metric:NAME" or "parameter:NAME", and
+        order "asc" or "desc"."""
+        query = _calls.trial_filters(state, worker, sort, order, at_least, at_most)
         while True:
             page, token = self._client._run(_calls.list_trials(self.id, self._feature_names(), query))
             yield from page
@@ -520,11 +531,11 @@ class Study:
         exported: bytes = self._client._run(_calls.export(self.id, format))
         return exported
 
-    def trials_dataframe(self, *, state: Optional[str] = None) -> Any:
-        """The trials as a pandas.DataFrame with one row per trial. Needs pandas."""
+    def trials_dataframe(self, **filters: Any) -> Any:
+        """The trials as a pandas.DataFrame with one row per trial; the filters are those of `trials`. Needs pandas."""
         pandas = importlib.import_module("pandas")
 
-        return pandas.DataFrame(_calls.rows(self.trials(state=state)))
+        return pandas.DataFrame(_calls.rows(self.trials(**filters)))
 
     def events(self, after: Optional[int] = None) -> Iterator[Event]:
         """The study's events as they happen, without end, also through restarts of the server. `after`: the id of an
