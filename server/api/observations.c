@@ -94,7 +94,7 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     char *recorded;
     (void)index;
     bool space = in->definition->n_parameters > 0;
-    if (o->broken && in->enumerated) { /* the point is no candidate, so there is nothing to keep from it */
+    if (o->broken && in->enumerated) { /* the point is not a candidate, so there is nothing to keep from it */
         in->n_left_out++;
         return true;
     }
