@@ -3,9 +3,34 @@
 
 enum { STOP_RESULTS = 50 };
 
+static const struct {
+    const char *name;
+    wire_stop_rule rule;
+    const char *elsewhere;
+} members[] = {{"results", WIRE_STOP_STAGNATION, "applies only to the rule \"stagnation\""},
+               {"gain", WIRE_STOP_STAGNATION, "applies only to the rule \"stagnation\""},
+               {"value", WIRE_STOP_TARGET, "applies only to the rule \"target\""},
+               {"total", WIRE_STOP_COST, "applies only to the rule \"cost\""}};
+
+static void fill_members(wire_object *o, wire_stop_when *out)
+{
+    switch (out->rule) {
+    case WIRE_STOP_STAGNATION:
+        wire_take_integer(o, "results", WIRE_OPTIONAL, 1, WIRE_MAX_COUNT, &out->results);
+        wire_take_real(o, "gain", WIRE_OPTIONAL, &wire_nonnegative, &out->gain);
+        break;
+    case WIRE_STOP_TARGET:
+        wire_take_real(o, "value", WIRE_REQUIRED, &wire_value, &out->value);
+        break;
+    case WIRE_STOP_COST:
+        wire_take_real(o, "total", WIRE_REQUIRED, &wire_positive, &out->total);
+        break;
+    }
+}
+
 static void fill_rule(wire_decoder *d, const wire_place *at, const json_t *json, wire_stop_when *out)
 {
-    static const char *const rules[] = {"stagnation", "target", NULL};
+    static const char *const rules[] = {"stagnation", "target", "cost", NULL};
     static const char *const thens[] = {"finish", NULL};
     wire_object o;
     size_t rule = 0, then = 0;
@@ -14,19 +39,14 @@ static void fill_rule(wire_decoder *d, const wire_place *at, const json_t *json,
     bool understood = wire_take_word(&o, "rule", WIRE_REQUIRED, rules, &rule);
     wire_take_word(&o, "then", WIRE_OPTIONAL, thens, &then);
     *out = (wire_stop_when){.rule = (wire_stop_rule)rule, .results = STOP_RESULTS, .gain = 0.001};
-    if (!understood) {
-        wire_has(&o, "results");
-        wire_has(&o, "gain");
-        wire_has(&o, "value");
-    } else if (out->rule == WIRE_STOP_STAGNATION) {
-        wire_take_integer(&o, "results", WIRE_OPTIONAL, 1, WIRE_MAX_COUNT, &out->results);
-        wire_take_real(&o, "gain", WIRE_OPTIONAL, &wire_nonnegative, &out->gain);
-        wire_forbid(&o, "value", "applies only to the rule \"target\"");
-    } else {
-        wire_take_real(&o, "value", WIRE_REQUIRED, &wire_value, &out->value);
-        wire_forbid(&o, "results", "applies only to the rule \"stagnation\"");
-        wire_forbid(&o, "gain", "applies only to the rule \"stagnation\"");
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        if (!understood)
+            wire_has(&o, members[i].name);
+        else if (members[i].rule != out->rule)
+            wire_forbid(&o, members[i].name, members[i].elsewhere);
     }
+    if (understood)
+        fill_members(&o, out);
     wire_object_close(&o);
 }
 
@@ -42,4 +62,12 @@ void wire_fill_stop_when(wire_object *definition, wire_stop_when **list, size_t 
         wire_place place = wire_place_element(&at, i);
         fill_rule(definition->decoder, &place, json_array_get(json, i), &(*list)[i]);
     }
+}
+
+bool wire_stops_by_model(const wire_study *study)
+{
+    for (size_t i = 0; i < study->n_stop_when; i++)
+        if (study->stop_when[i].rule != WIRE_STOP_COST)
+            return true;
+    return false;
 }

@@ -56,6 +56,12 @@ void wire_fill_std_errors(wire_object *o, wire_result *result)
     }
 }
 
+void wire_take_cost(wire_object *o, double *cost)
+{
+    static const wire_range range = {.min = 0.0, .max = WIRE_MAX_COST};
+    wire_take_real(o, "cost", WIRE_OPTIONAL, &range, cost);
+}
+
 void wire_forbid_std_errors(wire_object *o, const char *detail)
 {
     wire_forbid(o, "std_error", detail);
@@ -118,6 +124,7 @@ static void fill_result(wire_decoder *d, const wire_place *at, const json_t *jso
     wire_take_integer(&o, "trial", WIRE_REQUIRED, 1, WIRE_MAX_INTEGER, &result->trial);
     wire_take_given_integer(&o, "attempt", 1, WIRE_MAX_COUNT, &result->attempt);
     wire_take_object_text(&o, "metadata", WIRE_MAX_RESULT_METADATA, &result->metadata);
+    wire_take_cost(&o, &result->cost);
     bool has_state = wire_has(&o, "state");
     size_t state = 0;
     bool understood = !has_state || wire_take_word(&o, "state", WIRE_OPTIONAL, words, &state);

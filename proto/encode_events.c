@@ -87,6 +87,8 @@ void wire_encode_trial_event(wire_writer *w, int64_t id, int64_t time, const wir
         std_errors_member(w, trial->recorded);
     if (trial->has_step)
         wire_integer_member(w, "step", trial->step);
+    if (trial->cost > 0.0)
+        wire_real_member(w, "cost", trial->cost);
     true_member(w, "best", trial->best);
     true_member(w, "amended", trial->amended);
     wire_optional_string(w, "reason", trial->reason);

@@ -25,6 +25,7 @@ typedef struct wire_trial_event {
     bool amended; /* false: left out */
     bool has_step;
     int64_t step;
+    double cost;        /* 0: left out */
     const char *reason; /* NULL or "": left out */
     int64_t told_at;    /* ms; 0: left out */
 } wire_trial_event;

@@ -71,6 +71,7 @@ void wire_write_table_header(wire_writer *w, const wire_study *study, bool with_
         if (has_own_std_error(study, i))
             wire_cell(w, name);
     }
+    wire_cell(w, "cost");
     wire_line_end(w);
 }
 
@@ -186,6 +187,10 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
     write_time(w, trial->issued_at);
     wire_cell(w, trial->metadata ? trial->metadata : "");
     write_std_errors(w, study, trial->recorded);
+    if (trial->cost > 0.0)
+        wire_real(w, trial->cost);
+    else
+        wire_cell(w, "");
     wire_line_end(w);
 }
 
@@ -211,6 +216,8 @@ void wire_encode_series(wire_writer *w, wire_series_kind kind, const wire_series
             wire_real_member(w, "best", points[i].best);
         }
         wire_time_member(w, "told_at", points[i].told_at);
+        if (!isnan(points[i].cost))
+            wire_real_member(w, "cost", points[i].cost);
         wire_object_end(w);
     }
     wire_array_end(w);

@@ -19,6 +19,7 @@ typedef struct wire_series_point {
     int64_t trial, observation; /* one of the two; the other is 0 */
     double value, best;         /* best: of all values so far; NaN, shown as null: none */
     int64_t told_at;            /* ms */
+    double cost;                /* of the results so far; NaN: left out */
 } wire_series_point;
 
 /* What the values of a series are. */
@@ -31,7 +32,7 @@ typedef enum wire_series_kind {
 /* One value of recorded metrics, from their stored text (NULL or "": none); NaN if it has none of that name. */
 double wire_recorded_value(const char *recorded, const char *name);
 
-/* {"items": [{"trial" or "observation", "value", "best", "told_at"}, …], "count"}; count: the number of values that the items
+/* {"items": [{"trial" or "observation", "value", "best", "told_at", "cost"}, …], "count"}; count: the number of values that the items
  * represent. */
 void wire_encode_series(wire_writer *w, wire_series_kind kind, const wire_series_point *points, size_t n,
                         int64_t count);

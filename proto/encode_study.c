@@ -274,6 +274,8 @@ static void encode_stopping(wire_writer *w, const wire_stopping *stopping)
 
 static void encode_stop_when(wire_writer *w, const wire_study *study)
 {
+    static const char *const names[] = {
+        [WIRE_STOP_STAGNATION] = "stagnation", [WIRE_STOP_TARGET] = "target", [WIRE_STOP_COST] = "cost"};
     if (study->n_stop_when == 0)
         return;
     wire_key(w, "stop_when");
@@ -281,9 +283,11 @@ static void encode_stop_when(wire_writer *w, const wire_study *study)
     for (size_t i = 0; i < study->n_stop_when; i++) {
         const wire_stop_when *rule = &study->stop_when[i];
         wire_object_begin(w);
-        wire_string_member(w, "rule", rule->rule == WIRE_STOP_TARGET ? "target" : "stagnation");
+        wire_string_member(w, "rule", names[rule->rule]);
         if (rule->rule == WIRE_STOP_TARGET) {
             wire_real_member(w, "value", rule->value);
+        } else if (rule->rule == WIRE_STOP_COST) {
+            wire_real_member(w, "total", rule->total);
         } else {
             wire_integer_member(w, "results", rule->results);
             wire_real_member(w, "gain", rule->gain);
@@ -370,6 +374,7 @@ void wire_encode_study(wire_writer *w, const wire_study_view *view)
     wire_integer_member(w, "trials_infeasible", view->infeasible);
     wire_integer_member(w, "trials_stopped", view->stopped);
     wire_integer_member(w, "observations", view->observations);
+    wire_real_member(w, "cost", view->cost);
     wire_integer_member(w, "batch", view->batch);
     wire_key(w, "best");
     wire_encode_observed(w, &view->best);

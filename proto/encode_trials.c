@@ -35,6 +35,12 @@ void wire_encode_std_errors(wire_writer *w, const wire_metric *objective, const 
 }
 
 /* What was reported together with a value. */
+static void encode_cost(wire_writer *w, double cost)
+{
+    if (cost > 0.0)
+        wire_real_member(w, "cost", cost);
+}
+
 static void encode_told_with(wire_writer *w, const wire_metric *objective, double value, const char *recorded,
                              int64_t repeats, const char *metadata)
 {
@@ -69,6 +75,7 @@ static void encode_members(wire_writer *w, const wire_trial *trial)
     if (trial->has_value)
         wire_real_member(w, "value", trial->value);
     encode_told_with(w, trial->objective, trial->value, trial->recorded, trial->repeats, trial->metadata);
+    encode_cost(w, trial->cost);
     wire_optional_string(w, "reason", trial->reason);
     if (trial->told_at != 0)
         wire_time_member(w, "told_at", trial->told_at);
@@ -110,6 +117,7 @@ static void encode_late_result(wire_writer *w, const wire_late_result *late)
     wire_integer_member(w, "attempt", late->attempt);
     wire_real_member(w, "value", late->value);
     encode_told_with(w, late->objective, late->value, late->recorded, late->repeats, late->metadata);
+    encode_cost(w, late->cost);
     wire_time_member(w, "told_at", late->told_at);
     wire_object_end(w);
 }
@@ -176,6 +184,7 @@ void wire_encode_imported(wire_writer *w, const wire_imported *imported)
     if (imported->has_value)
         wire_real_member(w, "value", imported->value);
     encode_told_with(w, imported->objective, imported->value, imported->recorded, imported->repeats, NULL);
+    encode_cost(w, imported->cost);
     wire_optional_string(w, "reason", imported->reason);
     wire_time_member(w, "imported_at", imported->imported_at);
     ENCODE_LIST(w, "amendments", imported->amended, imported->n_amended, encode_amended);

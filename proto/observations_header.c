@@ -26,6 +26,7 @@ static const struct {
     {"issued_at", COLUMN_PASSED_OVER},
     {"metadata", COLUMN_PASSED_OVER},
     {"std_error", COLUMN_STD_ERROR},
+    {"cost", COLUMN_COST},
 };
 
 static bool has_prefix(const char *text, size_t n, const char *prefix)
@@ -113,7 +114,7 @@ static wire_status refuse_column(const wire_observations_reader *r, const char *
     }
     wire_errors_add(
         errors, "",
-        "the header has an unknown column \"%.*s\"%s: known are %s%s (or \"value\"), repeats, std_error%s%s; "
+        "the header has an unknown column \"%.*s\"%s: known are %s%s (or \"value\"), repeats, std_error, cost%s%s; "
         "?ignore= with the names of other columns skips these",
         n > 100 ? 100 : (int)n, text, observations_hint(text, n), is_space(r) ? "" : "candidate, key, ",
         wire_objective(r->study)->name, known, r->n_places > SHOWN ? " …" : "");
@@ -174,12 +175,37 @@ static const char *column_name(const wire_observations_reader *r, size_t which, 
     return own_columns[i].name;
 }
 
+/* The column of the metric whose name the column of costs has; NO_COLUMN: there is none. */
+static size_t metric_named_cost(const wire_observations_reader *r)
+{
+    for (size_t i = 0; i < r->study->n_metrics; i++)
+        if (strcmp(r->study->metrics[i].name, "cost") == 0)
+            return &r->study->metrics[i] == wire_objective(r->study) ? (size_t)COLUMN_VALUE
+                                                                     : observations_metric_column(r) + i;
+    return NO_COLUMN;
+}
+
+/* A column "cost" means the metric of that name, if there is one, unless the metric has another column. */
+static void resolve_cost(wire_observations_reader *r)
+{
+    size_t metric = metric_named_cost(r), at = NO_COLUMN;
+    for (size_t k = 0; k < r->n_columns; k++) {
+        if (r->header[k].own == metric)
+            metric = NO_COLUMN;
+        if (r->header[k].own == COLUMN_COST)
+            at = k;
+    }
+    if (at != NO_COLUMN && metric != NO_COLUMN)
+        r->header[at].own = metric;
+}
+
 /* Decides the meaning of each column. A name that belongs to both a parameter and the table means the
  * parameter, unless the parameter has a column with the prefix. seen: one entry per possible column, all
  * false. */
 static wire_status resolve_header(wire_observations_reader *r, bool *seen, bool *prefixed,
                                   wire_errors *errors)
 {
+    resolve_cost(r);
     for (size_t k = 0; k < r->n_columns; k++)
         if (r->header[k].prefixed)
             prefixed[r->header[k].parameter - COLUMN_PARAMETER] = true;

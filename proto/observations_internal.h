@@ -18,6 +18,7 @@ typedef enum column {
     COLUMN_STATE,
     COLUMN_PASSED_OVER,
     COLUMN_STD_ERROR,
+    COLUMN_COST,
     COLUMN_PARAMETER /* plus the index of the parameter, or of the feature; after these, of each metric the value,
                         and of each metric the standard error */
 } column;

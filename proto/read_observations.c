@@ -102,6 +102,7 @@ static wire_status take_element(void *arg, size_t index, json_t *element, wire_e
         }
         wire_take_integer(&o, "repeats", WIRE_OPTIONAL, 1, WIRE_MAX_REPEATS, &observation.repeats);
         wire_fill_std_errors(&o, &values);
+        wire_take_cost(&o, &observation.cost);
         wire_object_close(&o);
     }
     wire_status status = d.no_memory || errors->no_memory ? WIRE_NO_MEMORY
@@ -183,6 +184,18 @@ static wire_status take_metric(wire_observations_reader *r, size_t place, const 
              is_error ? "the standard error" : "the value", least, n > 40 ? 40 : (int)n, text,
              observations_hint(text, n));
     return refuse_row(r, errors, name, detail);
+}
+
+static wire_status take_cost(wire_observations_reader *r, const char *text, size_t n, wire_errors *errors)
+{
+    char detail[160];
+    double *cost = &r->row.cost;
+    if (wire_read_number(text, n, WIRE_NUMBER_LOOSE, cost) == WIRE_NUMBER_FINITE && *cost >= 0.0 &&
+        *cost <= WIRE_MAX_COST)
+        return WIRE_OK;
+    snprintf(detail, sizeof detail, "must be a number from 0 to %g, not \"%.*s\"%s", WIRE_MAX_COST,
+             n > 40 ? 40 : (int)n, text, observations_hint(text, n));
+    return refuse_row(r, errors, "cost", detail);
 }
 
 static size_t objective_place(const wire_observations_reader *r)
@@ -300,6 +313,8 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
         return read_count(text, n, 1, WIRE_MAX_REPEATS, &r->row.repeats)
                    ? WIRE_OK
                    : refuse_row(r, errors, "repeats", "must be an integer from 1 to 1000000");
+    case COLUMN_COST:
+        return take_cost(r, text, n, errors);
     case COLUMN_STD_ERROR:
         return take_metric(r, r->study->n_metrics + objective_place(r), text, n, errors);
     case COLUMN_STATE:

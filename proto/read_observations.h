@@ -35,6 +35,7 @@ typedef struct wire_observation {
     wire_number std_error;
     const wire_named_value *std_errors; /* "std_errors", or NULL */
     size_t n_std_errors;
+    double cost; /* 0: none is given */
 } wire_observation;
 
 /* Takes observation `index` (from 0, in the order given); borrowed. False to refuse it: adds its problem,

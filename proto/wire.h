@@ -40,6 +40,7 @@
 #define WIRE_MAX_PREDICTIONS     10000
 #define WIRE_MAX_REPEATS         1000000
 #define WIRE_MAX_VALUE           1e100  /* of a result, also −: sums of squares stay finite */
+#define WIRE_MAX_COST            1e15   /* of a result: sums stay finite and nearly exact */
 #define WIRE_MIN_STD_ERROR       1e-100 /* squares do not vanish */
 #define WIRE_MAX_REASON          1000   /* characters */
 #define WIRE_MAX_RESULT_METADATA 4096   /* bytes */
@@ -160,13 +161,14 @@ typedef struct wire_stopping {
 
 /* A rule that ends the study. */
 enum { WIRE_MAX_STOP_WHEN = 8 };
-typedef enum wire_stop_rule { WIRE_STOP_STAGNATION, WIRE_STOP_TARGET } wire_stop_rule;
+typedef enum wire_stop_rule { WIRE_STOP_STAGNATION, WIRE_STOP_TARGET, WIRE_STOP_COST } wire_stop_rule;
 
 typedef struct wire_stop_when {
     wire_stop_rule rule;
     int64_t results; /* stagnation */
     double gain;     /* stagnation: in interquartile ranges of the values */
     double value;    /* target: in the metric's units */
+    double total;    /* cost: of all results together */
 } wire_stop_when;
 
 /* A study as requested by its creator, or completed by the server with all defaults. */
@@ -205,6 +207,9 @@ typedef struct wire_study {
     wire_stop_when *stop_when;
     size_t n_stop_when;
 } wire_study;
+
+/* Has it a rule of `stop_when` that asks the model? */
+bool wire_stops_by_model(const wire_study *study);
 
 /* The first objective, whose value is that of a result. */
 const wire_metric *wire_objective(const wire_study *study);
@@ -261,6 +266,7 @@ typedef struct wire_study_view {
     int64_t created_at, updated_at;   /* ms */
     int64_t queued, pending, completed, failed, infeasible, stopped;
     int64_t observations, batch, candidates; /* batch: planned so far */
+    double cost;                             /* of all results together */
     wire_best best;
     const wire_taken_over *history; /* NULL: left out */
 } wire_study_view;
@@ -308,6 +314,7 @@ typedef struct wire_result {
     wire_number std_error;         /* with a value only: of the first objective */
     wire_named_value *std_errors;  /* "std_errors", or NULL: with a value only */
     size_t n_std_errors;
+    double cost;    /* 0: none was told */
     char *reason;   /* NULL; at most 1000 characters; with a state only */
     char *metadata; /* JSON object text, at most 4 KiB; NULL */
 } wire_result;
@@ -340,6 +347,7 @@ typedef struct wire_trial {
     const wire_metric *objective; /* with recorded values: its name */
     const char *recorded;         /* values of recorded metrics, a JSON object's text; "" or NULL: none */
     int64_t repeats;              /* 0 and 1 are left out */
+    double cost;                  /* 0 is left out */
     const char *metadata;         /* JSON object text; "" or NULL: left out */
     const char *reason;           /* "" or NULL: left out */
     int64_t told_at;              /* ms; 0: left out */
@@ -362,6 +370,7 @@ typedef struct wire_late_result {
     const wire_metric *objective;
     const char *recorded, *metadata; /* as of wire_trial */
     int64_t repeats;
+    double cost; /* 0 is left out */
     int64_t told_at;
 } wire_late_result;
 
@@ -416,6 +425,7 @@ typedef struct wire_imported {
     const wire_metric *objective; /* with `recorded`, as of wire_trial */
     const char *recorded;
     int64_t repeats;    /* 1 is left out */
+    double cost;        /* 0 is left out */
     const char *reason; /* "": left out */
     int64_t imported_at;
     const wire_amended *amended; /* left out if there are none */

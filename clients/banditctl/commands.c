@@ -60,7 +60,7 @@ static const command commands[] = {
      "Prints one line per trial: its number, its attempt, its candidate, and its values by name."},
     {"tell", "STUDY TRIAL [VALUE]", 2, 3,
      BIT(OUTCOME) | BIT(REASON) | BIT(ATTEMPT) | BIT(RETRY) | BIT(VALUES) | BIT(REPEATS) | BIT(METADATA) |
-         BIT(STD_ERROR),
+         BIT(STD_ERROR) | BIT(COST),
      command_tell, "report the result of a trial", NULL},
     {"propose", "STUDY POINT", 2, 2, BIT(KEY) | BIT(BROKEN), command_propose,
      "queue a trial of your own, and print its number: a candidate's number, with --key its key, or a point as JSON",

@@ -51,6 +51,8 @@ const option option_table[N_OPTIONS] = {
                         "the number of evaluations that the value is the mean of"},
     [OPTION_STD_ERROR] = {"std-error", 0, "X", NULL, OPTION_TEXT, 0, 0,
                           "the standard error of VALUE; with --values by metric: '{\"accuracy\": 0.01}'"},
+    [OPTION_COST] = {"cost", 0, "X", NULL, OPTION_TEXT, 0, 0,
+                     "what the evaluation has cost, in any unit: a number from 0"},
     [OPTION_METADATA] = {"metadata", 0, "JSON", NULL, OPTION_TEXT, 0, 0,
                          "a JSON object to store with the result"},
     [OPTION_BROKEN] =

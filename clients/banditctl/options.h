@@ -30,6 +30,7 @@ typedef enum option_id {
     OPTION_VALUES,
     OPTION_REPEATS,
     OPTION_STD_ERROR,
+    OPTION_COST,
     OPTION_METADATA,
     OPTION_BROKEN,
     OPTION_FORMAT,

@@ -176,6 +176,19 @@ static bool write_std_error(wire_writer *w, const arguments *a)
     return good;
 }
 
+static bool write_cost(wire_writer *w, const arguments *a)
+{
+    double cost;
+    if (!option_given(a, OPTION_COST))
+        return true;
+    bool good = read_number(option_text(a, OPTION_COST), &cost) && cost >= 0.0;
+    if (good)
+        wire_real_member(w, "cost", cost);
+    else
+        fprintf(stderr, "banditctl: --cost must be a number from 0, not '%s'\n", option_text(a, OPTION_COST));
+    return good;
+}
+
 exit_status command_tell(const arguments *a)
 {
     int64_t trial;
@@ -199,7 +212,8 @@ exit_status command_tell(const arguments *a)
         wire_real_member(&w, "value", value);
     write_told(&w, a);
     bool objects = write_object_option(&w, a, OPTION_VALUES, "values") &&
-                   write_object_option(&w, a, OPTION_METADATA, "metadata") && write_std_error(&w, a);
+                   write_object_option(&w, a, OPTION_METADATA, "metadata") && write_std_error(&w, a) &&
+                   write_cost(&w, a);
     if (!objects) {
         wire_writer_clear(&w);
         return STATUS_USAGE;

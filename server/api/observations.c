@@ -128,7 +128,7 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     if (in->takes_broken)
         in->broken[in->n] = o->broken;
     in->list[in->n++] = (store_observation){
-        .candidate = candidate, .repeats = o->repeats, .value = value, .recorded = recorded};
+        .candidate = candidate, .repeats = o->repeats, .value = value, .recorded = recorded, .cost = o->cost};
     return true;
 }
 

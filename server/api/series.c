@@ -11,6 +11,7 @@
 
 typedef struct found_study {
     int64_t number;
+    double cost;            /* of its results */
     store_status status;    /* of reading its definition */
     wire_study *definition; /* owned */
 } found_study;
@@ -19,6 +20,7 @@ static void take_study(void *arg, const store_study *row)
 {
     found_study *found = arg;
     found->number = row->study;
+    found->cost = row->cost;
     found->status = study_config_read(&found->definition, row->definition);
 }
 
@@ -52,6 +54,7 @@ void handle_series(http_request *request)
 {
     found_study found = {0};
     store_error error = {0};
+    running_costs costs = {0};
     const wire_metric *metric = NULL;
     int64_t points = SERIES_POINTS_DEFAULT;
     if (!query_integer(request, HTTP_QUERY_POINTS, "points", SERIES_POINTS_MIN, SERIES_POINTS_MAX, &points))
@@ -70,6 +73,10 @@ void handle_series(http_request *request)
                                                 : WIRE_SERIES_VALUES;
     if (status == STORE_OK && !(s = series_new((size_t)points, metric && metric->minimize)))
         status = STORE_NO_MEMORY;
+    if (status == STORE_OK && found.cost > 0.0) {
+        status = running_costs_read(&costs, st, found.number);
+        series_show_costs(s, &costs);
+    }
     if (status == STORE_OK)
         status = series_read(s, st, found.number, &found.definition, metric);
     if (status == STORE_OK)
@@ -79,6 +86,7 @@ void handle_series(http_request *request)
     else
         http_answer_store_problem(request, status);
     series_free(s);
+    running_costs_clear(&costs);
     wire_study_free(found.definition);
 }
 

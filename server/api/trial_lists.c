@@ -271,6 +271,7 @@ static void take_late(void *arg, const store_late_result *row)
                                .recorded = copy_text(h, row->recorded),
                                .metadata = copy_text(h, row->metadata),
                                .repeats = row->repeats,
+                               .cost = row->cost,
                                .told_at = row->told_at};
 }
 

@@ -119,8 +119,9 @@ static void check_several(const wire_study *request, wire_errors *errors)
         wire_errors_add(errors, "/optimum", "applies to one objective only");
     if (objectives > 1 && request->stopping.rule != WIRE_STOPPING_NONE)
         wire_errors_add(errors, "/stopping", "applies to one objective only");
-    if (request->n_stop_when > 0)
-        wire_errors_add(errors, "/stop_when", "is not available with several objectives or bounds");
+    if (wire_stops_by_model(request))
+        wire_errors_add(errors, "/stop_when",
+                        "of these rules only \"cost\" is available with several objectives or bounds");
 }
 
 wire_status study_config_complete(wire_study *request, wire_errors *errors)
@@ -241,7 +242,7 @@ bandit_scaling study_scaling(const wire_study *definition)
 /* The rules compare what a model expects. */
 static bool check_stop_when(const wire_study *definition, bandit_algorithm algorithm, wire_errors *errors)
 {
-    if (definition->n_stop_when == 0 || bandit_algorithm_has_model(algorithm))
+    if (!wire_stops_by_model(definition) || bandit_algorithm_has_model(algorithm))
         return true;
     wire_errors_add(errors, "/stop_when", "%s has no model that could judge when to stop",
                     bandit_algorithm_name(algorithm));

@@ -24,6 +24,7 @@ static void show_trial(wire_writer *w, int64_t seq, const store_event *event, wi
     const double *value = store_event_member(event, "value");
     const int64_t *step = store_event_member(event, "step");
     const bool *better = store_event_member(event, "better");
+    const double *cost = store_event_member(event, "cost");
     shown.id = integer_of(event, "trial");
     if (state)
         shown.state = trial_state_name(*state);
@@ -40,6 +41,8 @@ static void show_trial(wire_writer *w, int64_t seq, const store_event *event, wi
         shown.has_step = true;
         shown.step = *step;
     }
+    if (cost)
+        shown.cost = *cost;
     if (better)
         shown.best = *better;
     if (!shown.reason)

@@ -19,6 +19,7 @@ wire_imported observation_view(const store_imported *row, const trial_context *o
                            .objective = of->objective,
                            .recorded = row->recorded,
                            .repeats = row->repeats,
+                           .cost = row->cost,
                            .reason = row->reason,
                            .imported_at = row->imported_at};
 }

@@ -22,7 +22,9 @@ struct series {
     size_t points;
     bool minimize;
     int64_t count;
-    double best; /* of the values so far; NaN: there is none */
+    double best;                /* of the values so far; NaN: there is none */
+    const running_costs *costs; /* NULL: not shown */
+    int64_t trial, observation; /* the highest numbers so far */
     placed first, last;
     int64_t last_kept; /* its place, while the series is finished */
     int64_t width;     /* values per bucket */
@@ -83,6 +85,21 @@ static void halve(series *s)
     s->width *= 2;
 }
 
+void series_show_costs(series *s, const running_costs *costs)
+{
+    s->costs = costs;
+}
+
+/* What the results up to the next value have cost. */
+static double cost_at(series *s, const wire_series_point *next)
+{
+    if (next->trial > s->trial)
+        s->trial = next->trial;
+    if (next->observation > s->observation)
+        s->observation = next->observation;
+    return s->costs ? running_costs_at(s->costs, s->trial, s->observation) : NAN;
+}
+
 void series_add(series *s, const wire_series_point *next)
 {
     series_add_bounded(s, next, true);
@@ -95,6 +112,7 @@ void series_add_bounded(series *s, const wire_series_point *next, bool feasible)
     s->best = better ? next->value : s->best;
     placed added = {.point = *next, .place = s->count};
     added.point.best = s->best;
+    added.point.cost = cost_at(s, next);
     bucket alone = {added, added};
     if (s->count == 0)
         s->first = added;

@@ -3,6 +3,7 @@
 #define SERVER_DATA_SERIES_H
 
 #include "proto/encode_export.h"
+#include "server/data/running_costs.h"
 
 #define SERIES_POINTS_MIN     10
 #define SERIES_POINTS_DEFAULT 1000
@@ -14,7 +15,10 @@ typedef struct series series;
 series *series_new(size_t points, bool minimize);
 void series_free(series *s); /* NULL is fine */
 
-/* Adds the next value, whose `best` is ignored. Beyond `points` values, neighbours share buckets of equal
+/* Each value added from now on shows what the results up to it have cost. Borrowed. */
+void series_show_costs(series *s, const running_costs *costs);
+
+/* Adds the next value, whose `best` and `cost` are ignored. Beyond `points` values, neighbours share buckets of equal
  * size, and the smallest and the largest value of each bucket are kept, and the first and the last of all
  * values. */
 void series_add(series *s, const wire_series_point *value);

@@ -198,6 +198,7 @@ static void write_trial(void *arg, const store_trial *row)
                         .has_value = row->has_value,
                         .value = row->value,
                         .repeats = row->repeats,
+                        .cost = row->cost,
                         .recorded = row->recorded,
                         .reason = row->reason,
                         .told_at = row->told_at};
@@ -214,6 +215,7 @@ static void write_imported(void *arg, const store_imported *row)
                            .has_value = row->has_value,
                            .value = row->value,
                            .repeats = row->repeats,
+                           .cost = row->cost,
                            .recorded = row->recorded,
                            .reason = row->reason,
                            .told_at = row->imported_at};

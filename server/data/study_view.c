@@ -82,6 +82,7 @@ static void encode(wire_writer *w, const store_study *row, const wire_study *def
         .observations = row->observations,
         .batch = row->batches,
         .candidates = row->candidates,
+        .cost = row->cost,
         .history = history,
         .best = {.given = best->value.given,
                  .trial = best->value.trial,

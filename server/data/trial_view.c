@@ -23,6 +23,7 @@ wire_trial trial_view(const store_trial *row, const trial_context *of, const dou
                         .objective = of->objective,
                         .recorded = row->recorded,
                         .repeats = row->repeats,
+                        .cost = row->cost,
                         .metadata = row->metadata,
                         .reason = row->reason,
                         .told_at = row->told_at};

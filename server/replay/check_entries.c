@@ -285,7 +285,8 @@ static bool check_requeued(const rebuild *r, const store_event *event, rebuild_p
     bool known =
         strcmp(outcome, "expired") == 0 || strcmp(outcome, "released") == 0 || strcmp(outcome, "failed") == 0;
     return rebuild_check_trial(r, p, event->u.requeued.trial) &&
-           (known || rebuild_refuse(p, "outcome", "must be one of expired, released, failed"));
+           (known || rebuild_refuse(p, "outcome", "must be one of expired, released, failed")) &&
+           rebuild_check_cost(event->u.requeued.cost, p);
 }
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */

@@ -119,6 +119,12 @@ static bool check_repeats(int64_t repeats, rebuild_problem *p)
            rebuild_refuse(p, "repeats", "must be from 1 to %d", WIRE_MAX_REPEATS);
 }
 
+bool rebuild_check_cost(double cost, rebuild_problem *p)
+{
+    return (cost >= 0.0 && cost <= WIRE_MAX_COST) ||
+           rebuild_refuse(p, "cost", "must be from 0 to %g", WIRE_MAX_COST);
+}
+
 bool rebuild_check_told(const rebuild *r, const store_event *event, rebuild_problem *p)
 {
     return rebuild_check_trial(r, p, event->u.told.trial) &&
@@ -126,14 +132,14 @@ bool rebuild_check_told(const rebuild *r, const store_event *event, rebuild_prob
            check_repeats(event->u.told.repeats, p) &&
            rebuild_check_text(p, "reason", event->u.told.reason, WIRE_MAX_REASON) &&
            check_recorded(r, event->u.told.has_value, event->u.told.recorded, p) &&
-           check_metadata(event->u.told.metadata, p);
+           check_metadata(event->u.told.metadata, p) && rebuild_check_cost(event->u.told.cost, p);
 }
 
 bool rebuild_check_late(const rebuild *r, const store_event *event, rebuild_problem *p)
 {
     return rebuild_check_trial(r, p, event->u.late.trial) && check_value(p, "value", event->u.late.value) &&
            check_repeats(event->u.late.repeats, p) && check_recorded(r, true, event->u.late.recorded, p) &&
-           check_metadata(event->u.late.metadata, p);
+           check_metadata(event->u.late.metadata, p) && rebuild_check_cost(event->u.late.cost, p);
 }
 
 bool rebuild_check_amended(const rebuild *r, const store_event *event, rebuild_problem *p)
@@ -169,7 +175,7 @@ bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_proble
         if (!is_measured(o->value))
             return rebuild_refuse(p, "observations",
                                   "the value of observation %zu must be from -1e100 to 1e100", i);
-        if (!check_recorded(r, true, o->recorded, p))
+        if (!check_recorded(r, true, o->recorded, p) || !rebuild_check_cost(o->cost, p))
             return false;
     }
     r->imported += (int64_t)event->u.observed.n;

@@ -80,6 +80,7 @@ bool rebuild_check_trial(const rebuild *r, rebuild_problem *p, int64_t id);
 
 /* check_results.c: each checks an entry of one type. */
 bool rebuild_check_measured(const rebuild *r, const store_event *event, rebuild_problem *p);
+bool rebuild_check_cost(double cost, rebuild_problem *p);
 bool rebuild_check_told(const rebuild *r, const store_event *event, rebuild_problem *p);
 bool rebuild_check_late(const rebuild *r, const store_event *event, rebuild_problem *p);
 bool rebuild_check_amended(const rebuild *r, const store_event *event, rebuild_problem *p);

@@ -179,6 +179,7 @@ static store_status apply_requeued(store *s, study_record *study, const store_ev
     if (status)
         return status;
     move_trial(study, TRIAL_PENDING, TRIAL_QUEUED);
+    study->cost += event->u.requeued.cost;
     return STORE_OK;
 }
 
@@ -196,6 +197,7 @@ static store_status apply_told(store *s, study_record *study, int64_t seq, const
         return status;
     move_trial(study, trial.state, event->u.told.state);
     study->observations += event->u.told.has_value - trial.has_value;
+    study->cost += event->u.told.cost;
     if (event->u.told.better) {
         study->best_trial = number;
         study->best_candidate = trial.candidate;
@@ -225,6 +227,7 @@ static store_status apply_late(store *s, study_record *study, int64_t seq, const
     if (status)
         return status;
     study->observations++;
+    study->cost += event->u.late.cost;
     if (event->u.late.better) {
         study->best_trial = number;
         study->best_candidate = trial.candidate;
@@ -280,8 +283,10 @@ static store_status apply_observed(store *s, study_record *study, int64_t seq, c
                               .has_value = true,
                               .value = o->value,
                               .repeats = o->repeats,
+                              .cost = o->cost,
                               .recorded = o->recorded,
                               .reason = ""};
+        study->cost += o->cost;
         status = s->backend->observation_insert(s, study->study, &row, err);
     }
     study->observations += (int64_t)event->u.observed.n;

@@ -52,7 +52,7 @@ typedef struct study_record {
     int64_t updated_at;
     int64_t trials, by_state[TRIAL_STATES], issued, observations, imported, batches;
     int64_t through_seq, best_trial, best_candidate;
-    double best_value;
+    double best_value, cost;
     int64_t content, candidates, dimension, reference_candidates;
     log_chain chain; /* of the last log entry */
 } study_record;

@@ -44,6 +44,11 @@ static bool is_candidate(int64_t candidate)
     return candidate >= 0 && candidate <= UINT32_MAX;
 }
 
+static bool is_cost(double cost)
+{
+    return isfinite(cost) && cost >= 0.0;
+}
+
 static bool counts_are_sound(const store_study *s)
 {
     bool sound = s->trials >= 0 && s->batches >= 0 && s->last_seq >= 0;
@@ -64,7 +69,7 @@ static bool study_is_sound(const store_study *s)
     bool best = s->best_trial == 0 ||
                 (s->best_trial > 0 && s->best_trial <= s->trials && is_candidate(s->best_candidate));
     return (int)s->state >= 0 && (int)s->state < STUDY_STATES && best && isfinite(s->best_value) &&
-           counts_are_sound(s) && candidates_are_sound(s);
+           is_cost(s->cost) && counts_are_sound(s) && candidates_are_sound(s);
 }
 
 static void pass_study(void *arg, const store_study *row)
@@ -95,7 +100,7 @@ static void pass_trial(void *arg, const store_trial *row)
     if (is_sound(p,
                  (int)row->state >= 0 && row->state < TRIAL_STATES && row->attempt >= 0 &&
                      is_candidate(row->candidate) && !isinf(row->variance) &&
-                     (!row->has_value || isfinite(row->value)),
+                     (!row->has_value || isfinite(row->value)) && is_cost(row->cost),
                  "trial", row->trial))
         p->row.trial(p->arg, row);
 }
@@ -103,8 +108,8 @@ static void pass_trial(void *arg, const store_trial *row)
 static void pass_late(void *arg, const store_late_result *row)
 {
     passing *p = arg;
-    if (is_sound(p, is_candidate(row->candidate) && isfinite(row->value), "a late result of trial",
-                 row->trial))
+    if (is_sound(p, is_candidate(row->candidate) && isfinite(row->value) && is_cost(row->cost),
+                 "a late result of trial", row->trial))
         p->row.late(p->arg, row);
 }
 
@@ -148,8 +153,8 @@ static void pass_observation(void *arg, const store_imported *row)
     passing *p = arg;
     bool is_state = row->has_value ? row->state == TRIAL_COMPLETED
                                    : row->state == TRIAL_FAILED || row->state == TRIAL_INFEASIBLE;
-    if (is_sound(p, is_state && row->observation > 0 && isfinite(row->value), "imported result",
-                 row->observation))
+    if (is_sound(p, is_state && row->observation > 0 && isfinite(row->value) && is_cost(row->cost),
+                 "imported result", row->observation))
         p->row.observation(p->arg, row);
 }
 

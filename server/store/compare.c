@@ -49,12 +49,12 @@ static void add_study(void *arg, const store_study *s)
 {
     add(arg, 0,
         "state %d '%s', from %lld to %lld, last_seq %lld, trials %lld (%lld %lld %lld %lld %lld %lld), issued %lld, "
-        "observations %lld, imported %lld, batches %lld through %lld, best trial %lld candidate %lld value %a, "
+        "observations %lld, imported %lld, batches %lld through %lld, best trial %lld candidate %lld value %a, cost %a, "
         "candidates %lld x %lld (%lld), digest '%s', definition %s",
         (int)s->state, s->state_reason, I(s->created_at), I(s->updated_at), I(s->last_seq), I(s->trials),
         I(s->by_state[0]), I(s->by_state[1]), I(s->by_state[2]), I(s->by_state[3]), I(s->by_state[4]),
         I(s->by_state[5]), I(s->issued), I(s->observations), I(s->imported), I(s->batches), I(s->through_seq),
-        I(s->best_trial), I(s->best_candidate), s->best_value, I(s->candidates), I(s->dimension),
+        I(s->best_trial), I(s->best_candidate), s->best_value, s->cost, I(s->candidates), I(s->dimension),
         I(s->reference_candidates), s->digest, s->definition);
 }
 
@@ -62,10 +62,10 @@ static void add_trial(void *arg, const store_trial *t)
 {
     add(arg, t->trial,
         "trial %lld: state %d, attempt %d, batch %lld, candidate %lld, variance %a, worker '%s', issued_at %lld, "
-        "lease_expires_at %lld, value %d %a, reason '%s', repeats %lld, recorded '%s', metadata '%s', told_at %lld, "
+        "lease_expires_at %lld, value %d %a, reason '%s', repeats %lld, cost %a, recorded '%s', metadata '%s', told_at %lld, "
         "told_seq %lld",
         I(t->trial), (int)t->state, t->attempt, I(t->batch), I(t->candidate), t->variance, t->worker,
-        I(t->issued_at), I(t->lease_expires_at), t->has_value, t->value, t->reason, I(t->repeats),
+        I(t->issued_at), I(t->lease_expires_at), t->has_value, t->value, t->reason, I(t->repeats), t->cost,
         t->recorded, t->metadata, I(t->told_at), I(t->told_seq));
 }
 
@@ -78,9 +78,9 @@ static void add_attempt(void *arg, const store_attempt *a)
 static void add_late(void *arg, const store_late_result *l)
 {
     add(arg, 0,
-        "trial %lld: candidate %lld, attempt %d, value %a, repeats %lld, recorded '%s', metadata '%s', told_at %lld, "
+        "trial %lld: candidate %lld, attempt %d, value %a, repeats %lld, cost %a, recorded '%s', metadata '%s', told_at %lld, "
         "told_seq %lld",
-        I(l->trial), I(l->candidate), l->attempt, l->value, I(l->repeats), l->recorded, l->metadata,
+        I(l->trial), I(l->candidate), l->attempt, l->value, I(l->repeats), l->cost, l->recorded, l->metadata,
         I(l->told_at), I(l->told_seq));
 }
 
@@ -112,9 +112,9 @@ static void add_observation(void *arg, const store_imported *o)
 {
     add(arg, o->observation,
         "imported result %lld: told_seq %lld at %lld, candidate %u, state %d, value %d %a, repeats %lld, "
-        "recorded '%s', reason '%s'",
+        "cost %a, recorded '%s', reason '%s'",
         I(o->observation), I(o->told_seq), I(o->imported_at), o->candidate, (int)o->state, o->has_value,
-        o->value, I(o->repeats), o->recorded, o->reason);
+        o->value, I(o->repeats), o->cost, o->recorded, o->reason);
 }
 
 static void add_retired(void *arg, uint32_t candidate)

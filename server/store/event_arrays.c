@@ -167,17 +167,23 @@ static void write_observation(wire_writer *w, const void *element)
     wire_integer_value(w, observation->candidate);
     wire_integer_value(w, observation->repeats);
     wire_real(w, observation->value);
-    if (observation->recorded && *observation->recorded)
-        wire_string(w, observation->recorded);
+    bool has_cost = observation->cost != 0.0;
+    if (has_cost || (observation->recorded && *observation->recorded))
+        wire_string(w, observation->recorded ? observation->recorded : "");
+    if (has_cost)
+        wire_real(w, observation->cost);
     wire_array_end(w);
 }
 
 static bool read_observation(const json_t *entry, void *element)
 {
     store_observation *observation = element;
-    const json_t *recorded = json_array_get(entry, 3);
+    const json_t *recorded = json_array_get(entry, 3), *cost = json_array_get(entry, 4);
     observation->recorded = recorded ? json_string_value(recorded) : "";
-    return observation->recorded && event_read_index(json_array_get(entry, 0), &observation->candidate) &&
+    observation->cost = 0.0;
+    bool good = !cost || (event_read_real(cost, &observation->cost) && isfinite(observation->cost));
+    return good && observation->recorded &&
+           event_read_index(json_array_get(entry, 0), &observation->candidate) &&
            event_read_integer(json_array_get(entry, 1), &observation->repeats) &&
            event_read_real(json_array_get(entry, 2), &observation->value) && isfinite(observation->value);
 }
@@ -187,6 +193,7 @@ static void copy_observation(arena *a, void *element)
     store_observation *observation = element;
     assert(isfinite(observation->value));
     observation->value = event_canonical(observation->value);
+    observation->cost = event_canonical(observation->cost);
     observation->recorded = arena_text_or_empty(a, observation->recorded);
 }
 

@@ -67,15 +67,16 @@ extern const event_kind event_text;             /* NULL is copied as "" */
 extern const event_kind event_text_unless_null; /* left out when it is NULL */
 extern const event_kind event_text_unless_empty;
 extern const event_kind event_integer;
-extern const event_kind event_integer_or_0; /* 0 where an older entry does not have it */
-extern const event_kind event_repeats;      /* 1 unless present; at least 1, copied as 1 when it is 0 */
-extern const event_kind event_attempt;      /* int32_t, at least 1 */
-extern const event_kind event_attempt_or_0; /* int32_t, at least 0 */
-extern const event_kind event_candidate;    /* uint32_t */
-extern const event_kind event_real;         /* finite */
-extern const event_kind event_result;       /* a finite real; asserted when it is copied */
-extern const event_kind event_real_or_nan;  /* NaN is null */
-extern const event_kind event_result_if;    /* a result, left out unless the bool `other` is true: NaN then */
+extern const event_kind event_integer_or_0;  /* 0 where an older entry does not have it */
+extern const event_kind event_repeats;       /* 1 unless present; at least 1, copied as 1 when it is 0 */
+extern const event_kind event_attempt;       /* int32_t, at least 1 */
+extern const event_kind event_attempt_or_0;  /* int32_t, at least 0 */
+extern const event_kind event_candidate;     /* uint32_t */
+extern const event_kind event_real;          /* finite */
+extern const event_kind event_real_unless_0; /* finite; left out when it is 0 */
+extern const event_kind event_result;        /* a finite real; asserted when it is copied */
+extern const event_kind event_real_or_nan;   /* NaN is null */
+extern const event_kind event_result_if; /* a result, left out unless the bool `other` is true: NaN then */
 extern const event_kind event_real_if_trial; /* 0 unless the int64_t `other` is a trial's number */
 extern const event_kind event_boolean;
 extern const event_kind event_boolean_if; /* true only if the bool `other` is; else `beside` is missing */
@@ -104,7 +105,7 @@ extern const event_array_kind event_indices; /* uint32_t */
 extern const event_array_kind event_sums;    /* store_arm_sum: [arm, count, sum] */
 extern const event_array_kind event_picks;   /* store_pick: [candidate, variance] */
 extern const event_array_kind
-    event_observations;                    /* store_observation: [candidate, repeats, value (, recorded)] */
+    event_observations; /* store_observation: [candidate, repeats, value (, recorded (, cost))] */
 extern const event_kind event_texts;       /* const char *, none is NULL */
 extern const event_kind event_bytes;       /* in hexadecimal */
 extern const event_kind event_held_values; /* store_held; left out when nothing is held */

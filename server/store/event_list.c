@@ -27,6 +27,7 @@ _Static_assert(sizeof(size_t) == sizeof(int64_t), "lengths of arrays are either"
 #define REAL(member)                      &event_real, AT(double, member), 0, NULL
 #define REAL_OR_NAN(member)               &event_real_or_nan, AT(double, member), 0, NULL
 #define REAL_IF_TRIAL(member, trial)      &event_real_if_trial, AT(double, member), AT(int64_t, trial), NULL
+#define REAL_UNLESS_0(member)             &event_real_unless_0, AT(double, member), 0, NULL
 #define RESULT(member)                    &event_result, AT(double, member), 0, NULL
 #define RESULT_IF(member, present)        &event_result_if, AT(double, member), AT(bool, present), NULL
 #define BOOLEAN(member)                   &event_boolean, AT(bool, member), 0, NULL
@@ -132,6 +133,7 @@ static const event_member trial_requeued[] = {
     {"trial", INTEGER(requeued.trial)},
     {"outcome", TEXT(requeued.outcome)},
     {"attempt_counts", BOOLEAN(requeued.attempt_counts)},
+    {"cost", REAL_UNLESS_0(requeued.cost)},
 };
 
 static const event_member trial_told[] = {
@@ -144,6 +146,7 @@ static const event_member trial_told[] = {
     {"repeats", REPEATS(told.repeats)},
     {"recorded", TEXT_UNLESS_EMPTY(told.recorded)},
     {"metadata", TEXT_UNLESS_EMPTY(told.metadata)},
+    {"cost", REAL_UNLESS_0(told.cost)},
 };
 
 static const event_member observations_added[] = {
@@ -164,6 +167,7 @@ static const event_member late_result_told[] = {
     {"repeats", REPEATS(late.repeats)},
     {"recorded", TEXT_UNLESS_EMPTY(late.recorded)},
     {"metadata", TEXT_UNLESS_EMPTY(late.metadata)},
+    {"cost", REAL_UNLESS_0(late.cost)},
 };
 
 static const event_member trial_amended[] = {

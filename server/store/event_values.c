@@ -258,6 +258,20 @@ static void copy_real_if_trial(arena *a, const event_member *m, store_event *eve
 
 const event_kind event_real_if_trial = {write_real, read_finite, copy_real_if_trial};
 
+static void write_real_unless_0(wire_writer *w, const event_member *m, const store_event *event)
+{
+    if (*(const double *)event_value(event, m->at) != 0.0)
+        write_real(w, m, event);
+}
+
+static void read_real_unless_0(event_reader *r, const event_member *m, store_event *event)
+{
+    if (is_present(r, m))
+        read_finite(r, m, event);
+}
+
+const event_kind event_real_unless_0 = {write_real_unless_0, read_real_unless_0, copy_real};
+
 static void copy_result(arena *a, const event_member *m, store_event *event)
 {
     assert(isfinite(*(const double *)event_value(event, m->at)));

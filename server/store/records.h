@@ -52,6 +52,7 @@ typedef struct store_study {
     int64_t imported;     /* the numbers of imported results are 1 … imported */
     int64_t batches;      /* planned so far */
     int64_t through_seq;  /* results up to this position of the log are in the last batch's model */
+    double cost;          /* of all its results together */
     int64_t best_trial;   /* 0: none yet; of equal ones the first */
     int64_t best_candidate;
     double best_value;
@@ -79,6 +80,7 @@ typedef struct store_trial {
     double value; /* in the metric's units and sign; never −0 */
     const char *reason;
     int64_t repeats;      /* number of pulls that the value is the mean of; at least 1 */
+    double cost;          /* told with its results, summed over its attempts; 0: none was told */
     const char *recorded; /* other values and standard errors, as proto/recorded_values.h has them; or "" */
     const char *metadata; /* told with the result: a JSON object, or "" */
     int64_t told_at;      /* 0: not told */
@@ -91,6 +93,7 @@ typedef struct store_late_result {
     int32_t attempt;
     double value;
     int64_t repeats;
+    double cost;                     /* 0: none was told */
     const char *recorded, *metadata; /* as in store_trial */
     int64_t told_at, told_seq;
 } store_late_result;
@@ -174,6 +177,7 @@ typedef struct store_observation {
     int64_t repeats;      /* number of pulls that the value is the mean of */
     double value;         /* in the metric's units and sign */
     const char *recorded; /* as in store_trial; NULL: "" */
+    double cost;          /* 0: none was told */
 } store_observation;
 
 /* An imported result as it is now. */
@@ -186,6 +190,7 @@ typedef struct store_imported {
     bool has_value;
     double value;         /* 0 without one */
     int64_t repeats;      /* at least 1 */
+    double cost;          /* 0: none was told */
     const char *recorded; /* as in store_trial */
     const char *reason;   /* of the amendment that took the value back; "" */
 } store_imported;
@@ -311,6 +316,7 @@ typedef struct store_event {
             int64_t trial;
             const char *outcome; /* of the attempt that ended: "expired", "released", "failed" */
             bool attempt_counts; /* false: a released attempt, whose number is used again */
+            double cost;         /* of the attempt; 0: none was told */
         } requeued;
         struct {
             int64_t trial;
@@ -322,6 +328,7 @@ typedef struct store_event {
             const char *reason;
             int64_t repeats; /* 0 means 1 */
             const char *recorded, *metadata;
+            double cost; /* of this attempt; 0: none was told */
         } told;
         struct {
             int64_t trial; /* the next number; no batch planned this trial */
@@ -334,6 +341,7 @@ typedef struct store_event {
             bool better;
             int64_t repeats;
             const char *recorded, *metadata;
+            double cost; /* 0: none was told */
         } late;
         struct {
             int64_t trial;     /* it has been told */

@@ -77,6 +77,8 @@ bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *res
     event.u.late.repeats = result->repeats;
     event.u.late.recorded = result->recorded;
     event.u.late.metadata = result->metadata;
+    event.u.late.cost = result->cost;
+    s->cost += result->cost;
     if (event.u.late.better) {
         s->best_trial = t->id;
         s->best_value = result->value;

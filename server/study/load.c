@@ -52,6 +52,7 @@ static void take_study(void *arg, const store_study *row)
     s->has_keys = row->has_keys;
     s->best_trial = row->best_trial;
     s->best_value = row->best_value;
+    s->cost = row->cost;
     l->epoch = row->epoch;
     l->last_seq = row->last_seq;
     l->latest = row->updated_at;

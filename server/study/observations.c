@@ -3,6 +3,7 @@
 #include "server/base/clock.h"
 #include "server/study/points.h"
 #include "server/study/requests.h"
+#include "server/study/stop_when.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,10 +49,12 @@ static bool keep_observations(study *s, const import *in, int64_t time)
                               .has_value = !is_broken(in, i),
                               .value = is_broken(in, i) ? 0.0 : in->list[i].value,
                               .repeats = in->list[i].repeats,
+                              .cost = in->list[i].cost,
                               .recorded =
                                   is_broken(in, i) || !in->list[i].recorded ? "" : in->list[i].recorded,
                               .reason = ""};
         kept = pending_results_add_observation(s->results, &row);
+        s->cost += in->list[i].cost;
     }
     return kept;
 }
@@ -66,6 +69,7 @@ static void observe(study *s, study_request *request)
         commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
     commit_record(s->commit, &event);
     take_back_broken(s, in, event.time);
+    stop_when_spent(s);
     commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;
     int64_t left_out = in->takes_broken && in->enumerated ? (int64_t)in->n_left_out : -1;

@@ -130,8 +130,9 @@ static wire_status changed_definition(char **text, study_config **config, const 
         definition->max_attempts = patch->max_attempts;
     if (patch->min_in_flight.given)
         definition->min_in_flight = patch->min_in_flight;
-    if (given_rules && definition->n_stop_when > 0 && wire_has_several(definition))
-        wire_errors_add(errors, "/stop_when", "is not available with several objectives or bounds");
+    if (given_rules && wire_stops_by_model(definition) && wire_has_several(definition))
+        wire_errors_add(errors, "/stop_when",
+                        "of these rules only \"cost\" is available with several objectives or bounds");
     patch_metrics(definition, patch, errors);
     status = errors->n > 0 ? WIRE_INVALID : patch->n_metrics > 0 ? check_goals(definition, errors) : WIRE_OK;
     if (status != WIRE_OK) {

@@ -2,6 +2,7 @@
 
 #include "proto/arrays.h"
 #include "server/study/queries.h"
+#include "server/study/turn_end.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -229,30 +230,55 @@ static bool stagnates(study *s, const engine_source *source, int64_t through_seq
     return stagnant;
 }
 
+static bool holds(study *s, const engine_source *source, int64_t through_seq, const points *p,
+                  const wire_stop_when *rule, engine_outcome *out)
+{
+    switch (rule->rule) {
+    case WIRE_STOP_STAGNATION:
+        return stagnates(s, source, through_seq, p, rule, out);
+    case WIRE_STOP_TARGET:
+        return target_is_reached(p, rule->value, source->config->minimize);
+    case WIRE_STOP_COST:
+        break;
+    }
+    return false; /* judged in turns: stop_when_spent */
+}
+
+void stop_when_spent(study *s)
+{
+    const wire_study *definition = s->config->wire;
+    for (size_t i = 0; s->state == STUDY_ACTIVE && i < definition->n_stop_when; i++) {
+        const wire_stop_when *rule = &definition->stop_when[i];
+        char reason[200];
+        if (rule->rule != WIRE_STOP_COST || s->cost < rule->total)
+            continue;
+        stop_when_reason(reason, sizeof reason, rule, s->config->minimize);
+        study_set_state(s, STUDY_FINISHED, reason, NULL);
+    }
+}
+
 const wire_stop_when *stop_when_holds(study *s, const engine_source *source, int64_t through_seq,
                                       engine_outcome *out)
 {
     const wire_study *definition = source->config->wire;
     const wire_stop_when *found = NULL;
     points p = {0};
-    if (definition->n_stop_when == 0 || !take_points(&p, s->engine.engine, out)) {
+    if (wire_stops_by_model(definition) && !take_points(&p, s->engine.engine, out)) {
         free(p.list);
         return NULL;
     }
-    for (size_t i = 0; !found && engine_fine(out) && i < definition->n_stop_when; i++) {
-        const wire_stop_when *rule = &definition->stop_when[i];
-        bool holds = rule->rule == WIRE_STOP_TARGET
-                         ? target_is_reached(&p, rule->value, source->config->minimize)
-                         : stagnates(s, source, through_seq, &p, rule, out);
-        found = holds ? rule : NULL;
-    }
+    for (size_t i = 0; !found && engine_fine(out) && i < definition->n_stop_when; i++)
+        if (holds(s, source, through_seq, &p, &definition->stop_when[i], out))
+            found = &definition->stop_when[i];
     free(p.list);
     return engine_fine(out) ? found : NULL;
 }
 
 void stop_when_reason(char *out, size_t size, const wire_stop_when *rule, bool minimize)
 {
-    if (rule->rule == WIRE_STOP_TARGET)
+    if (rule->rule == WIRE_STOP_COST)
+        snprintf(out, size, "cost: the results have cost %.6g or more", rule->total);
+    else if (rule->rule == WIRE_STOP_TARGET)
         snprintf(out, size,
                  "target: the model expects at %s %.6g, even with one standard deviation against it",
                  minimize ? "most" : "least", rule->value);

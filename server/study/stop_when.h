@@ -1,4 +1,4 @@
-/* The rules of a study's definition that end it (`stop_when`), judged when a batch begins. */
+/* The rules of a study's definition that end it (`stop_when`), judged when a batch begins, or `cost` at once. */
 #ifndef SERVER_STUDY_STOP_WHEN_H
 #define SERVER_STUDY_STOP_WHEN_H
 
@@ -11,6 +11,10 @@
  *               be worse by at most `gain` interquartile ranges of the points' values */
 const wire_stop_when *stop_when_holds(study *s, const engine_source *source, int64_t through_seq,
                                       engine_outcome *out);
+
+/* Finishes the study, if it is active, when its results have cost what a rule `cost` allows. In a turn, after
+ * results. */
+void stop_when_spent(study *s);
 
 /* Forgets which results were read, which is kept from batch to batch: some that the model includes were amended, or the
  * engine is dropped. */

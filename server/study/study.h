@@ -86,7 +86,7 @@ struct study {
     char digest[80];
     bool has_keys; /* some candidates have keys, which are only in the store */
     int64_t best_trial;
-    double best_value;
+    double best_value, cost; /* cost: of all results together */
     remembered remembered[REMEMBERED_KINDS];
     int64_t forgotten; /* how often these were forgotten */
 

@@ -5,6 +5,7 @@
 #include "server/study/amend.h"
 #include "server/study/late_results.h"
 #include "server/study/requests.h"
+#include "server/study/stop_when.h"
 #include "server/study/trials.h"
 
 #include <stdio.h>
@@ -55,7 +56,8 @@ static told_result told_of(const telling *t, size_t i)
                          .repeats = result->repeats.given ? result->repeats.value : 1,
                          .recorded = t->recorded[i],
                          .metadata = result->metadata,
-                         .reason = result->reason};
+                         .reason = result->reason,
+                         .cost = result->cost};
 }
 
 static bool same_values(const told_result *a, const told_result *b)
@@ -170,10 +172,10 @@ static void apply(study *s, telling *t, size_t i, int64_t now)
         if (!study_tell_late(s, target, attempt, &told, now))
             commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
     } else if (result->outcome == WIRE_RELEASED) {
-        study_requeue(s, target, "released", false, now);
+        study_requeue(s, target, "released", false, result->cost, now);
     } else if (result->outcome == WIRE_FAILED && result->retry && target->state == TRIAL_PENDING &&
                target->attempt < s->config->wire->max_attempts.value) {
-        study_requeue(s, target, "failed", true, now);
+        study_requeue(s, target, "failed", true, result->cost, now);
     } else {
         study_close_trial(s, target, &told, attempt, now);
     }
@@ -203,6 +205,7 @@ void study_tell(study *s, study_request *request)
             if (t.verdicts[i] != DUPLICATE)
                 apply(s, &t, i, now);
         }
+        stop_when_spent(s);
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_tell_answer(&w, counts[ACCEPT], counts[DUPLICATE], counts[LATE]);
         commit_hold(s->commit, request);

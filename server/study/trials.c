@@ -109,6 +109,8 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     event.u.told.repeats = result->repeats;
     event.u.told.recorded = result->recorded;
     event.u.told.metadata = result->metadata;
+    event.u.told.cost = result->cost;
+    s->cost += result->cost;
     commit_record(s->commit, &event);
 }
 
@@ -118,7 +120,7 @@ void study_cancel_trial(study *s, trial *t, int64_t now)
     study_close_trial(s, t, &cancelled, 0, now);
 }
 
-void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t now)
+void study_requeue(study *s, trial *t, const char *outcome, bool counts, double cost, int64_t now)
 {
     trial_queue_take(s->queue, t);
     t->state = TRIAL_QUEUED;
@@ -133,6 +135,8 @@ void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t
     event.u.requeued.trial = t->id;
     event.u.requeued.outcome = outcome;
     event.u.requeued.attempt_counts = counts;
+    event.u.requeued.cost = cost;
+    s->cost += cost;
     commit_record(s->commit, &event);
     if (study_is_retired(s, t->candidate))
         study_cancel_trial(s, t, now);
@@ -156,7 +160,7 @@ void study_expire_leases(study *s, int64_t now)
             told_result nothing = {.state = TRIAL_FAILED, .repeats = 1, .reason = study_lease_expired};
             study_close_trial(s, t, &nothing, t->attempt, now);
         } else {
-            study_requeue(s, t, "expired", true, now);
+            study_requeue(s, t, "expired", true, 0.0, now);
         }
     }
 }

@@ -16,6 +16,7 @@ typedef struct told_result {
     double value;
     int64_t repeats;
     const char *recorded, *metadata, *reason; /* NULL: "" */
+    double cost;
 } told_result;
 
 /* Adds a new trial to the queue; the caller records it. point: copied, in an open space; otherwise NULL.
@@ -27,7 +28,7 @@ bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now);
 
 /* Ends an attempt without a result. The trial returns to the queue, or is closed if its candidate was
  * retired. `counts`: the attempt counts towards max_attempts. */
-void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t now);
+void study_requeue(study *s, trial *t, const char *outcome, bool counts, double cost, int64_t now);
 
 /* Gives a trial its result. attempt: the one that the result belongs to; 0: none, and the ends of attempts
  * stay as they are. */

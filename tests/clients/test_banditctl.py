@@ -154,6 +154,14 @@ def test_standard_errors(site):
     assert site.run("tell", "s", "9", "1", "--std-error", "small").returncode == 2
 
 
+def test_tell_takes_a_cost(site):
+    site.study()
+    trial = site.output("ask", "s").split()[0]
+    assert site.run("tell", "s", trial, "1", "--cost", "-1").returncode == 2
+    assert site.output("tell", "s", trial, "--state", "failed", "--cost", "2.5") == "accepted\n"
+    assert site.trials()[int(trial) - 1]["cost"] == 2.5, site.trials()
+
+
 def test_asking_and_telling(site):
     site.study(horizon=4)
     first = site.output("ask", "s", "--worker", "w").split()

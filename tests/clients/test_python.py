@@ -137,6 +137,17 @@ def test_standard_errors(site):
     assert amended.std_error == 0.125 and amended.std_errors == {}, amended.raw
 
 
+def test_costs(site):
+    study = banditd.Client(site.url).create_study(
+        {"metric": {"name": "gain", "goal": "maximize"}, "domain": {"type": "candidates", "points": [[0], [1], [2]]}}
+    )
+    first, second = study.ask(2)
+    study.tell(first, 0.5, cost=2)
+    study.fail(second, "out of memory", cost=0.25)
+    assert [trial.cost for trial in study.trials()] == [2, 0.25]
+    assert study.info()["cost"] == 2.25
+
+
 def test_many_pages_of_trials(site):
     study = make(site, algorithm={"ratio_bound": 1e9, "max_batch": 4096}, horizon=1200)
     for trial in study.ask(1):

@@ -178,7 +178,7 @@ static void imported_results_have_numbers_and_are_amended(void **state)
     int64_t study;
     store_lane *lane = suite_create(s, "x", &study);
     const store_observation list[] = {
-        {4, 1, 0.5, NULL}, {4, 3, -1.0, "{\"size\":1}"}, {9, 1, 2.0, "{\"size\":2}"}};
+        {4, 1, 0.5, NULL, 0}, {4, 3, -1.0, "{\"size\":1}", 0.5}, {9, 1, 2.0, "{\"size\":2}", 0}};
     store_event events[] = {{.type = EVENT_OBSERVATIONS_ADDED, .time = 1},
                             {.type = EVENT_OBSERVATIONS_ADDED, .time = 2},
                             amended_observation(2, false, 7, "spilt"),
@@ -216,7 +216,7 @@ static void imported_rewards_are_read_by_log_position(void **state)
     store *s = ((suite_state *)*state)->s;
     int64_t study;
     store_lane *lane = suite_create(s, "x", &study);
-    const store_observation list[] = {{4, 1, 0.5, NULL}, {4, 3, -1.0, NULL}, {9, 1, 2.0, NULL}};
+    const store_observation list[] = {{4, 1, 0.5, NULL, 0}, {4, 3, -1.0, NULL, 0}, {9, 1, 2.0, NULL, 0}};
     store_event events[] = {{.type = EVENT_OBSERVATIONS_ADDED, .time = 1},
                             {.type = EVENT_OBSERVATIONS_ADDED, .time = 2}};
     events[0].u.observed.list = list;

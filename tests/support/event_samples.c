@@ -22,11 +22,16 @@ static const store_pick picks[] = {{3, 0.25}, {0, NAN}, {UINT32_MAX, -0.0}, {7, 
 static const double rows[] = {0.5, -0.0, NAN, 1e-300, -INFINITY, 9007199254740993.0, 1, -2, 0.1};
 static const double held[] = {NAN, 0.75, -0.0, 1e19};
 static const unsigned char state[] = {0, 1, 0x7f, 0x80, 0xff, 0xa5, 0};
-static const store_observation observations[] = {
-    {0, 1, -0.0, NULL}, {UINT32_MAX, LARGEST, DBL_MAX, ""}, {4, 0, 2.5, NULL}, {4, -3, -DBL_MIN, NULL}};
+static const store_observation observations[] = {{0, 1, -0.0, NULL, 0},
+                                                 {UINT32_MAX, LARGEST, DBL_MAX, "", 0},
+                                                 {4, 0, 2.5, NULL, 0},
+                                                 {4, -3, -DBL_MIN, NULL, 0}};
 #define METRICS "{\"size\":2,\"\":{\"yield\":0.25,\"size\":0.5}}"
 static const store_observation measured_observations[] = {
-    {4, 2, 2.5, METRICS}, {5, 1, 1, NULL}, {6, 1, 1, ESCAPES}};
+    {4, 2, 2.5, METRICS, 0}, {5, 1, 1, NULL, 0}, {6, 1, 1, ESCAPES, 0}};
+
+static const store_observation costly_observations[] = {
+    {4, 2, 2.5, METRICS, 0.5}, {5, 1, 1, NULL, 1.0 / 3}, {6, 1, 1, NULL, -0.0}};
 
 static const char *const texts[] = {"CCO", "", ESCAPES, LONG};
 
@@ -35,6 +40,7 @@ enum { N_INDICES = sizeof indices / sizeof *indices, N_SUMS = sizeof sums / size
 enum { N_PICKS = sizeof picks / sizeof *picks, N_STATE = sizeof state };
 enum { N_HELD = sizeof held / sizeof *held };
 enum { N_MEASURED_OBSERVATIONS = sizeof measured_observations / sizeof *measured_observations };
+enum { N_COSTLY_OBSERVATIONS = sizeof costly_observations / sizeof *costly_observations };
 enum { N_OBSERVATIONS = sizeof observations / sizeof *observations };
 
 #define SAMPLE(sample, of, member, ...)                                                                      \
@@ -111,6 +117,8 @@ const event_sample event_samples[] = {
 
     SAMPLE("trial_requeued", EVENT_TRIAL_REQUEUED, requeued,
            .trial = 5, .outcome = "expired", .attempt_counts = true),
+    SAMPLE("trial_requeued.cost", EVENT_TRIAL_REQUEUED, requeued,
+           .trial = 5, .outcome = "failed", .attempt_counts = true, .cost = 2.5),
     SAMPLE("trial_requeued.absent", EVENT_TRIAL_REQUEUED, requeued, .trial = 6),
 
     SAMPLE("trial_told", EVENT_TRIAL_TOLD, told,
@@ -177,6 +185,12 @@ const event_sample event_samples[] = {
     SAMPLE("trial_told.std_errors", EVENT_TRIAL_TOLD, told,
            .trial = 5, .state = TRIAL_COMPLETED, .has_value = true, .value = 0.5, .reason = "", .repeats = 1,
            .recorded = METRICS, .metadata = ""),
+    SAMPLE("trial_told.cost", EVENT_TRIAL_TOLD, told,
+           .trial = 5, .state = TRIAL_FAILED, .reason = "", .cost = 0.1),
+    SAMPLE("late_result_told.cost", EVENT_LATE_RESULT_TOLD, late,
+           .trial = 5, .attempt = 1, .value = 1, .repeats = 1, .cost = 1e15),
+    SAMPLE("observations_added.costs", EVENT_OBSERVATIONS_ADDED, observed,
+           .list = costly_observations, .n = N_COSTLY_OBSERVATIONS),
 };
 /* clang-format on */
 const size_t n_event_samples = sizeof event_samples / sizeof *event_samples;

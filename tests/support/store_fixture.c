@@ -175,6 +175,7 @@ static void dump_study(void *arg, const store_study *study)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         put_integer(d->out, numbers[i]);
     put_real(d->out, study->best_value);
+    put_real(d->out, study->cost);
     int64_t sum = 0;
     for (int state = 0; state < TRIAL_STATES; state++) {
         put_integer(d->out, study->by_state[state]);
@@ -202,6 +203,7 @@ static void dump_trial(void *arg, const store_trial *trial)
     fprintf(d->out, " '%s' %lld %lld %d", trial->worker, (long long)trial->issued_at,
             (long long)trial->lease_expires_at, trial->has_value);
     put_real(d->out, trial->has_value ? trial->value : NAN);
+    put_real(d->out, trial->cost);
     fprintf(d->out, " '%s' %lld %lld %lld '%s' '%s'\n", trial->reason, (long long)trial->told_at,
             (long long)trial->told_seq, (long long)trial->repeats, trial->recorded, trial->metadata);
 }
@@ -212,6 +214,7 @@ static void dump_late_result(void *arg, const store_late_result *late)
     fprintf(d->out, "late result of %lld (%lld) attempt %d", (long long)late->trial,
             (long long)late->candidate, late->attempt);
     put_real(d->out, late->value);
+    put_real(d->out, late->cost);
     fprintf(d->out, " %lld '%s' '%s' %lld %lld\n", (long long)late->repeats, late->recorded, late->metadata,
             (long long)late->told_at, (long long)late->told_seq);
 }

@@ -143,6 +143,12 @@ static store_event draw_extension(history *h)
     return event;
 }
 
+/* Half of them 0, and sums that are not exact. */
+static double draw_cost(history *h)
+{
+    return draw(h, 2) ? (double)draw(h, 1000) / 7.0 : 0.0;
+}
+
 static store_event draw_observations(history *h)
 {
     store_event event = {.type = EVENT_OBSERVATIONS_ADDED, .time = h->time};
@@ -150,7 +156,7 @@ static store_event draw_observations(history *h)
     for (size_t i = 0; i < event.u.observed.n; i++)
         h->observations[i] =
             (store_observation){(uint32_t)draw(h, ARMS), (int64_t)draw(h, 5) + 1, draw_real(h),
-                                draw(h, 3) ? NULL : "{\"size\":2,\"\":{\"x\":0.5}}"};
+                                draw(h, 3) ? NULL : "{\"size\":2,\"\":{\"x\":0.5}}", draw_cost(h)};
     event.u.observed.list = h->observations;
     h->imported += (int64_t)event.u.observed.n;
     return event;
@@ -242,6 +248,7 @@ static store_event draw_told(history *h, int64_t i)
     }
     h->has_value[i] = event.u.told.has_value;
     event.u.told.metadata = draw(h, 4) ? NULL : "{\"host\":\"α\"}";
+    event.u.told.cost = draw_cost(h);
     event.u.told.reason = event.u.told.has_value ? "" : "out of memory: \"α\"\n";
     return event;
 }
@@ -255,6 +262,7 @@ static store_event draw_late(history *h, int64_t i)
     event.u.late.better = !h->has_best || event.u.late.value > h->best;
     event.u.late.repeats = (int64_t)draw(h, 3) + 1;
     event.u.late.metadata = draw(h, 2) ? NULL : "{}";
+    event.u.late.cost = draw_cost(h);
     if (event.u.late.better) {
         h->best = event.u.late.value;
         h->best_trial = i;
@@ -339,6 +347,7 @@ static store_event draw_of_trial(history *h, int64_t i)
         if (draw(h, 3) == 0) {
             event.type = EVENT_TRIAL_REQUEUED;
             event.u.requeued.trial = i + 1;
+            event.u.requeued.cost = draw_cost(h);
             event.u.requeued.attempt_counts = draw(h, 2);
             event.u.requeued.outcome = event.u.requeued.attempt_counts ? "expired" : "released";
             h->attempt[i] -= !event.u.requeued.attempt_counts;

@@ -50,6 +50,7 @@ static void show_study(const memory_study *study, store_study_row *row, void *ar
                          .best_trial = r->best_trial,
                          .best_candidate = r->best_candidate,
                          .best_value = r->best_value,
+                         .cost = r->cost,
                          .candidates = r->candidates,
                          .dimension = r->dimension,
                          .reference_candidates = r->reference_candidates,

@@ -119,6 +119,7 @@ store_status memory_trial_requeue(store *base, int64_t number, int32_t attempt, 
     memory_trial *row = find_trial(base, number, event->u.requeued.trial);
     row->t.state = TRIAL_QUEUED;
     row->t.attempt = attempt;
+    row->t.cost += event->u.requeued.cost;
     while (!event->u.requeued.attempt_counts && row->n_measurements > 0 &&
            row->measurements[row->n_measurements - 1].attempt > attempt)
         row->n_measurements--; /* measured by the attempt that does not count */
@@ -136,6 +137,7 @@ store_status memory_trial_tell(store *base, int64_t number, int64_t seq, int32_t
     row->t.told_at = event->time;
     row->t.told_seq = seq;
     row->t.repeats = event->u.told.repeats;
+    row->t.cost += event->u.told.cost;
     if (!memory_set_text(&row->t.reason, event->u.told.reason) ||
         !memory_set_text(&row->t.recorded, event->u.told.recorded) ||
         !memory_set_text(&row->t.metadata, event->u.told.metadata))
@@ -168,6 +170,7 @@ store_status memory_late_result_insert(store *base, int64_t number, int64_t seq,
                                .attempt = event->u.late.attempt,
                                .value = event->u.late.value,
                                .repeats = event->u.late.repeats,
+                               .cost = event->u.late.cost,
                                .recorded = strdup(event->u.late.recorded),
                                .metadata = strdup(event->u.late.metadata),
                                .told_at = event->time,

@@ -3,9 +3,9 @@
 
 store_status sql_observation_insert(store *s, int64_t study, const store_imported *o, store_error *err)
 {
-    return sql_run(sql_writer(s), err, SQL_OBSERVATION_INSERT, "iiiiiidit", study, o->observation,
+    return sql_run(sql_writer(s), err, SQL_OBSERVATION_INSERT, "iiiiiiditd", study, o->observation,
                    o->told_seq, o->imported_at, (int64_t)o->candidate, (int64_t)o->state, o->value,
-                   o->repeats, o->recorded);
+                   o->repeats, o->recorded, o->cost);
 }
 
 static store_status load_has_value(sql_connection *c, int64_t study, int64_t number, bool *out,
@@ -52,6 +52,7 @@ static void read_rows(sql_connection *c, store_observation_row *row, void *arg)
             .repeats = sql_integer(c, 6),
             .recorded = sql_text(c, 7),
             .reason = sql_text(c, 8),
+            .cost = sql_number(c, 9),
         };
         row(arg, &observation);
     }

@@ -36,6 +36,7 @@ static void read_study_row(sql_connection *c, store_study_row *callback, void *a
     study.reference_candidates = sql_integer(c, column++);
     study.digest = sql_text(c, column++);
     study.advice = sql_text(c, column++);
+    study.cost = sql_number(c, column++);
     study.has_keys = sql_integer(c, column++) != 0;
     callback(arg, &study);
 }

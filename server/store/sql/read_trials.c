@@ -22,6 +22,7 @@ static void read_trial_row(sql_connection *c, store_trial_row *callback, void *a
         .repeats = sql_integer(c, 13),
         .recorded = sql_text(c, 14),
         .metadata = sql_text(c, 15),
+        .cost = sql_number(c, 16),
     };
     callback(arg, &trial);
 }
@@ -124,6 +125,7 @@ store_status sql_read_late_results(store *s, int64_t study, int64_t trial, int64
             .metadata = sql_text(c, 6),
             .told_at = sql_integer(c, 7),
             .told_seq = sql_integer(c, 8),
+            .cost = sql_number(c, 9),
         };
         row(arg, &result);
     }

@@ -43,6 +43,7 @@ store_status sql_study_load(store *s, int64_t study, study_record *record, store
         record->candidates = sql_integer(c, column++);
         record->dimension = sql_integer(c, column++);
         record->reference_candidates = sql_integer(c, column++);
+        record->cost = sql_number(c, column++);
     }
     store_status status = sql_finish(c, err);
     if (!status && !found)
@@ -59,12 +60,12 @@ static const void *chain_bytes(const log_chain *chain)
 store_status sql_study_save(store *s, const study_record *r, store_error *err)
 {
     const int64_t *n = r->by_state;
-    return sql_run(sql_writer(s), err, SQL_STUDY_SAVE, "iiiiiiiiiiiiiiiidiiiiin", r->study, r->last_seq,
+    return sql_run(sql_writer(s), err, SQL_STUDY_SAVE, "iiiiiiiiiiiiiiiidiiiiind", r->study, r->last_seq,
                    r->updated_at, r->trials, n[TRIAL_QUEUED], n[TRIAL_PENDING], n[TRIAL_COMPLETED],
                    n[TRIAL_FAILED], n[TRIAL_INFEASIBLE], n[TRIAL_STOPPED], r->issued, r->observations,
                    r->batches, r->through_seq, r->best_trial, r->best_candidate, r->best_value, r->content,
                    r->candidates, r->dimension, r->reference_candidates, r->imported, chain_bytes(&r->chain),
-                   sizeof r->chain.bytes);
+                   sizeof r->chain.bytes, r->cost);
 }
 
 store_status sql_study_describe(store *s, const study_record *record, const char *definition,
@@ -191,7 +192,8 @@ store_status sql_trial_requeue(store *s, int64_t study, int32_t attempt, const s
 {
     sql_connection *c = sql_writer(s);
     int64_t trial = event->u.requeued.trial;
-    store_status status = sql_run(c, err, SQL_TRIAL_REQUEUE, "iii", study, trial, (int64_t)attempt);
+    store_status status =
+        sql_run(c, err, SQL_TRIAL_REQUEUE, "iiid", study, trial, (int64_t)attempt, event->u.requeued.cost);
     if (!status && !event->u.requeued.attempt_counts) /* measured by the attempt that does not count */
         status = sql_run(c, err, SQL_MEASUREMENTS_FORGET, "iii", study, trial, (int64_t)attempt);
     if (status)
@@ -205,9 +207,10 @@ store_status sql_trial_tell(store *s, int64_t study, int64_t seq, int32_t attemp
     sql_connection *c = sql_writer(s);
     int64_t trial = event->u.told.trial;
     trial_state state = event->u.told.state;
-    store_status status = sql_run(c, err, SQL_TRIAL_TELL, "iiiidtiiitt", study, trial, (int64_t)state,
-                                  (int64_t)attempt, event->u.told.value, event->u.told.reason, event->time,
-                                  seq, event->u.told.repeats, event->u.told.recorded, event->u.told.metadata);
+    store_status status =
+        sql_run(c, err, SQL_TRIAL_TELL, "iiiidtiiittd", study, trial, (int64_t)state, (int64_t)attempt,
+                event->u.told.value, event->u.told.reason, event->time, seq, event->u.told.repeats,
+                event->u.told.recorded, event->u.told.metadata, event->u.told.cost);
     if (status)
         return status;
     if (event->u.told.attempt == 0)
@@ -222,9 +225,9 @@ store_status sql_trial_tell(store *s, int64_t study, int64_t seq, int32_t attemp
 store_status sql_late_result_insert(store *s, int64_t study, int64_t seq, const store_event *event,
                                     store_error *err)
 {
-    return sql_run(sql_writer(s), err, SQL_LATE_INSERT, "iiiiditti", study, event->u.late.trial, seq,
+    return sql_run(sql_writer(s), err, SQL_LATE_INSERT, "iiiidittid", study, event->u.late.trial, seq,
                    (int64_t)event->u.late.attempt, event->u.late.value, event->u.late.repeats,
-                   event->u.late.recorded, event->u.late.metadata, event->time);
+                   event->u.late.recorded, event->u.late.metadata, event->time, event->u.late.cost);
 }
 
 store_status sql_trial_amend(store *s, int64_t study, int64_t seq, const store_event *event, store_error *err)

@@ -11,6 +11,7 @@ const STOP_WHEN = {
     ],
   },
   target: { text: 'the recommended settings are good enough', fields: [{ name: 'value', label: 'Value', kind: KINDS.number }] },
+  cost: { text: 'the results have cost a total', fields: [{ name: 'total', label: 'Total', kind: KINDS.number }] },
 };
 const STOPPING = {
   median: {

@@ -52,6 +52,7 @@ function targetsOf(study) {
     { name: metric.name, also: 'value', needed: true, read: number, put: put(metric.name) },
     ...otherMetrics(study).map(({ name, role }) => ({ name, needed: role !== 'recorded', read: number, put: put(name) })),
     { name: 'repeats', needed: false, read: number, put: (o, x) => (o.repeats = x) },
+    ...(metric.name === 'cost' || otherMetrics(study).some(({ name }) => name === 'cost') ? [] : [{ name: 'cost', needed: false, read: number, put: (o, x) => (o.cost = x) }]),
     { name: 'std_error', needed: false, read: number, put: error(metric.name) },
     ...otherMetrics(study).filter(({ role }) => role !== 'recorded').map(({ name }) => ({ name: `std_errors.${name}`, needed: false, read: number, put: error(name) })),
   ];

@@ -47,6 +47,7 @@ function columnsOf(study) {
     ...(study.domain.type === 'space' ? [] : [{ key: 'candidate', title: 'Candidate', of: (t) => t.key ?? t.candidate, kind: 'candidate', usual: true }]),
     ...parameters,
     ...modelledMetrics(study).map(({ name }, i) => ({ key: `std_error:${name}`, title: `Std. error of ${name}`, of: (t) => t.std_errors?.[name] ?? (i ? undefined : t.std_error), kind: 'log', usual: false })),
+    { key: 'cost', title: 'Cost', of: (t) => t.cost, kind: 'log', usual: false },
     { key: 'worker', title: 'Worker', of: (t) => t.worker, kind: 'text', usual: true },
     { key: 'batch', title: 'Batch', of: (t) => t.batch, kind: 'whole', usual: false },
     { key: 'attempt', title: 'Attempt', of: (t) => t.attempt, kind: 'whole', usual: false },

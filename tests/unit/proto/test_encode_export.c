@@ -54,6 +54,7 @@ static void test_candidates(void **state)
          .has_value = true,
          .value = 0.1,
          .repeats = 3,
+         .cost = 2.5,
          .recorded = "{\"s\":1.5,\"\":{\"v\":0.25}}",
          .told_at = 1},
         {.id = 2,
@@ -79,13 +80,13 @@ static void test_candidates(void **state)
     char *text = finish(&w);
     assert_string_equal(text,
                         "trial,candidate,x0,x1,value,state,attempt,worker,reason,told_at,repeats,values.s,"
-                        "\"values.a, b\",origin,observation,batch,issued_at,metadata,std_error\n"
+                        "\"values.a, b\",origin,observation,batch,issued_at,metadata,std_error,cost\n"
                         "1,5,0.5,-2.0,0.1,completed,1,\"a,b\",,\"1970-01-01T00:00:00.001Z\",3,1.5,,trial,,4,"
-                        "\"1970-01-01T00:00:01.000Z\",\"{\"\"well\"\":\"\"A1\"\"}\",0.25\n"
+                        "\"1970-01-01T00:00:01.000Z\",\"{\"\"well\"\":\"\"A1\"\"}\",0.25,2.5\n"
                         "2,6,0.5,-2.0,,failed,3,,\"out of \"\"memory\"\"\",\"1970-01-01T00:00:00.002Z\",1,,,"
-                        "trial,,0,,,\n"
-                        "3,7,0.5,-2.0,,pending,1,w,,,1,,,trial,,,,,\n"
-                        ",8,0.5,-2.0,2.0,completed,,,,\"1970-01-01T00:00:00.003Z\",1,,,import,12,,,,\n");
+                        "trial,,0,,,,\n"
+                        "3,7,0.5,-2.0,,pending,1,w,,,1,,,trial,,,,,,\n"
+                        ",8,0.5,-2.0,2.0,completed,,,,\"1970-01-01T00:00:00.003Z\",1,,,import,12,,,,,\n");
     free(text);
     wire_study_free(study);
 }
@@ -197,15 +198,15 @@ static void test_space_and_back(void **state)
 static void test_series(void **state)
 {
     (void)state;
-    const wire_series_point points[] = {{.observation = 4, .value = 1, .best = 1, .told_at = 6},
-                                        {.trial = 3, .value = 0.5, .best = 1, .told_at = 7}};
+    const wire_series_point points[] = {{.observation = 4, .value = 1, .best = 1, .told_at = 6, .cost = NAN},
+                                        {.trial = 3, .value = 0.5, .best = 1, .told_at = 7, .cost = 2.5}};
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_series(&w, WIRE_SERIES_VALUES, points, 2, 5);
     char *text = finish(&w);
     assert_string_equal(text, "{\"items\":[{\"observation\":4,\"value\":1.0,\"best\":1.0,"
                               "\"told_at\":\"1970-01-01T00:00:00.006Z\"},"
                               "{\"trial\":3,\"value\":0.5,\"best\":1.0,"
-                              "\"told_at\":\"1970-01-01T00:00:00.007Z\"}],\"count\":5}");
+                              "\"told_at\":\"1970-01-01T00:00:00.007Z\",\"cost\":2.5}],\"count\":5}");
     free(text);
 }
 

@@ -49,6 +49,8 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     for (size_t i = 0; i < o->n_std_errors; i++)
         s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " %s+-%g", o->std_errors[i].name,
                                  o->std_errors[i].value);
+    if (o->cost > 0.0)
+        s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " $%g", o->cost);
     s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " x%lld\n", (long long)o->repeats);
     return true;
 }
@@ -147,6 +149,8 @@ static void test_json(void **state)
         {.text = LIST(
              "{'candidate':1,'value':1,'std_error':0.5},{'candidate':2,'values':{'v':1},'std_errors':{'v':2}}"),
          .notes = "1 = 1 +-0.5 x1\n2 v=1 v+-2 x1\n"},
+        {.text = LIST("{'candidate':1,'value':1,'cost':0.5}"), .notes = "1 = 1 $0.5 x1\n"},
+        INVALID(LIST("{'candidate':1,'value':1,'cost':-1}"), "/observations/0/cost", "must be at least 0"),
         INVALID(LIST("{'candidate':1,'value':1,'std_error':-1}"), "/observations/0/std_error",
                 "must be at least 1e-100"),
         INVALID(LIST("{'point':[1],'value':1}"), "/observations/0/point", "must be a list of 2 numbers"),
@@ -264,8 +268,8 @@ static void test_json_space(void **state)
 #define UNKNOWN(name, columns)                                                                               \
     "the header has an unknown column \"" name "\": known are " columns                                      \
     "; ?ignore= with the names of other columns skips these"
-#define CANDIDATE_COLUMNS "candidate, key, v (or \"value\"), repeats, std_error, x0, x1"
-#define SPACE_COLUMNS     "v (or \"value\"), repeats, std_error, opt, m, lr"
+#define CANDIDATE_COLUMNS "candidate, key, v (or \"value\"), repeats, std_error, cost, x0, x1"
+#define SPACE_COLUMNS     "v (or \"value\"), repeats, std_error, cost, opt, m, lr"
 
 static void test_csv(void **state)
 {
@@ -391,6 +395,11 @@ static void test_csv_metrics(void **state)
         {.text = "candidate,v,w,values.note,std_error,std_errors.w\n5,1,2,3,0.5,0.25\n6,4,5,,,\n",
          .notes = "5 = 1 v=1 w=2 note=3 v+-0.5 w+-0.25 x1\n6 = 4 v=4 w=5 x1\n"},
         {.text = "candidate,value\n5,1\n", .notes = "5 = 1 x1\n"},
+        {.text = "candidate,value,cost\n5,1,2.5\n6,1,\n", .notes = "5 = 1 $2.5 x1\n6 = 1 x1\n"},
+        {.text = "candidate,value,cost\n5,1,-1\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 2, row 1, \"cost\": must be a number from 0 to 1e+15, not \"-1\""},
         {.text = "candidate,value,values.other\n5,1,7\n", .notes = "5 = 1 x1\n"},
         {.text = "candidate,v,w,std_error\n1,1,1,1\n5,1,2,0\n",
          .status = WIRE_INVALID,

@@ -134,15 +134,16 @@ static void test_tell(void **state)
     (void)state;
     wire_tell *tell;
     wire_errors errors = {0};
-    char *body = with_quotes("{'results':["
-                             "{'trial':17,'value':0.25,'attempt':2,'repeats':3,'metadata':{'gpu':[1,0.1]}},"
-                             "{'trial':18,'state':'failed','reason':'OOM','retry':true},"
-                             "{'trial':19,'values':{'a':1,'b':-2.5},'std_errors':{'b':0.5}},"
-                             "{'trial':20,'state':'stopped','value':7,'reason':'','std_error':0.125},"
-                             "{'trial':21,'state':'stopped'},"
-                             "{'trial':22,'state':'infeasible'},"
-                             "{'trial':23,'state':'released'},"
-                             "{'trial':24,'state':'failed','retry':false}]}");
+    char *body =
+        with_quotes("{'results':["
+                    "{'trial':17,'value':0.25,'attempt':2,'repeats':3,'metadata':{'gpu':[1,0.1]}},"
+                    "{'trial':18,'state':'failed','reason':'OOM','retry':true},"
+                    "{'trial':19,'values':{'a':1,'b':-2.5},'std_errors':{'b':0.5}},"
+                    "{'trial':20,'state':'stopped','value':7,'reason':'','std_error':0.125,'cost':2.5},"
+                    "{'trial':21,'state':'stopped'},"
+                    "{'trial':22,'state':'infeasible'},"
+                    "{'trial':23,'state':'released'},"
+                    "{'trial':24,'state':'failed','retry':false}]}");
     assert_int_equal(wire_decode_tell(&tell, body, strlen(body), &errors), WIRE_OK);
     assert_int_equal(tell->n, 8);
     const wire_result *r = tell->results;
@@ -160,6 +161,7 @@ static void test_tell(void **state)
     assert_false(r[2].has_value);
     assert_true(r[2].n_std_errors == 1 && r[2].std_errors[0].value == 0.5 && !r[2].std_error.given);
     assert_string_equal(r[2].std_errors[0].name, "b");
+    assert_true(r[3].cost == 2.5 && r[0].cost == 0.0);
     assert_true(r[3].std_error.given && r[3].std_error.value == 0.125 && !r[0].std_error.given);
     assert_int_equal(r[2].n_values, 2);
     assert_string_equal(r[2].values[1].name, "b");
@@ -228,6 +230,9 @@ static void test_tell_refused(void **state)
          "only allowed together with a value"},
         {RESULT("'value':1,'std_error':0"), "/results/1/std_error", "must be at least 1e-100"},
         {RESULT("'value':1,'std_error':2e100"), "/results/1/std_error", "must be at most 1e+100"},
+        {RESULT("'state':'failed','cost':-1"), "/results/1/cost", "must be at least 0"},
+        {RESULT("'value':1,'cost':2e15"), "/results/1/cost", "must be at most 1000000000000000"},
+        {RESULT("'value':1,'cost':'1'"), "/results/1/cost", "must be a number"},
         {RESULT("'value':1,'std_error':'1'"), "/results/1/std_error", "must be a number"},
         {RESULT("'value':1,'std_errors':{'a':-1}"), "/results/1/std_errors/a", "must be at least 1e-100"},
         {RESULT("'value':1,'std_errors':{}"), "/results/1/std_errors", "must not be empty"},

@@ -274,8 +274,12 @@ static void test_refused_members(void **state)
         {WITH("'stop_when':{}"), "/stop_when", "must be a list"},
         {WITH("'stop_when':[{}]"), "/stop_when/0/rule", "is required"},
         {WITH("'stop_when':[{'rule':'regret'}]"), "/stop_when/0/rule",
-         "must be \"stagnation\" or \"target\""},
+         "must be \"stagnation\", \"target\" or \"cost\""},
         {WITH("'stop_when':[{'rule':'target'}]"), "/stop_when/0/value", "is required"},
+        {WITH("'stop_when':[{'rule':'cost'}]"), "/stop_when/0/total", "is required"},
+        {WITH("'stop_when':[{'rule':'cost','total':0}]"), "/stop_when/0/total", "must be greater than 0"},
+        {WITH("'stop_when':[{'rule':'cost','total':1,'results':3}]"), "/stop_when/0/results",
+         "applies only to the rule \"stagnation\""},
         {WITH("'stop_when':[{'rule':'target','value':1,'gain':1}]"), "/stop_when/0/gain",
          "applies only to the rule \"stagnation\""},
         {WITH("'max_attempts':0"), "/max_attempts", "must be at least 1"},
@@ -625,6 +629,7 @@ static void test_view(void **state)
                             .infeasible = 7,
                             .stopped = 8,
                             .observations = 9,
+                            .cost = 9.5,
                             .batch = 10,
                             .candidates = 11,
                             .best = {.given = true, .trial = 12, .candidate = 13, .value = 0.5}};
@@ -633,11 +638,11 @@ static void test_view(void **state)
     static const char *const tails[] = {
         "'state':'error','state_reason':'why','advice':'no_feasible_point','created_at':'1970-01-01T00:00:00.001Z',"
         "'updated_at':'1970-01-01T00:00:00.002Z','candidates':11,'trials_queued':3,'trials_pending':4,"
-        "'trials_completed':5,'trials_failed':6,'trials_infeasible':7,'trials_stopped':8,'observations':9,"
+        "'trials_completed':5,'trials_failed':6,'trials_infeasible':7,'trials_stopped':8,'observations':9,'cost':9.5,"
         "'batch':10,'best':{'trial':12,'candidate':13,'value':0.5}}",
         "'state':'active','created_at':'1970-01-01T00:00:00.001Z',"
         "'updated_at':'1970-01-01T00:00:00.002Z','candidates':11,'trials_queued':3,'trials_pending':4,"
-        "'trials_completed':5,'trials_failed':6,'trials_infeasible':7,'trials_stopped':8,'observations':9,"
+        "'trials_completed':5,'trials_failed':6,'trials_infeasible':7,'trials_stopped':8,'observations':9,'cost':9.5,"
         "'batch':10,'best':null}"};
     for (int i = 0; i < 2; i++) {
         wire_writer w = WIRE_WRITER_INIT;

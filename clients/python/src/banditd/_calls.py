@@ -78,6 +78,11 @@ class Trial:
         return self.raw.get("std_error")
 
     @property
+    def cost(self) -> Optional[float]:
+        """The cost that was reported with the results of its attempts; None if none was."""
+        return self.raw.get("cost")
+
+    @property
     def batch(self) -> Optional[int]:
         """The batch that planned the trial; None for a proposed one."""
         return self.raw.get("batch")
@@ -339,6 +344,7 @@ def measured(
     repeats: Optional[int] = None,
     metadata: Optional[Mapping[str, Any]] = None,
     std_error: Optional[Value] = None,
+    cost: Optional[float] = None,
 ) -> dict[str, Any]:
     """A result with a value."""
     result = _addressed(trial)
@@ -352,16 +358,22 @@ def measured(
         result["metadata"] = dict(metadata)
     if std_error is not None:
         result.update(_std_error(std_error))
+    if cost is not None:
+        result["cost"] = _finite(cost)
     return result
 
 
-def ended(trial: Union[Trial, int], state: str, reason: str = "", retry: bool = False) -> dict[str, Any]:
+def ended(
+    trial: Union[Trial, int], state: str, reason: str = "", retry: bool = False, cost: Optional[float] = None
+) -> dict[str, Any]:
     """A result without a value."""
     result = {**_addressed(trial), "state": state}
     if reason:
         result["reason"] = reason[:1000]
     if retry:
         result["retry"] = True
+    if cost is not None:
+        result["cost"] = _finite(cost)
     return result
 
 
@@ -529,7 +541,7 @@ def rows(trials: Iterable[Trial]) -> list[dict[str, Any]]:
             row.update({prefix + name: value for name, value in members.items()})
         if each.point is not None and not each.parameters:
             row.update({f"params_x{i}": value for i, value in enumerate(each.point)})
-        for name in ("candidate", "batch", "attempt", "worker", "reason", "repeats", "std_error", "issued_at", "told_at"):
+        for name in ("candidate", "batch", "attempt", "worker", "reason", "repeats", "std_error", "issued_at", "told_at", "cost"):
             row[name] = getattr(each, name)
         table.append(row)
     return table

@@ -211,20 +211,32 @@ class AsyncStudy:
         repeats: Optional[int] = None,
         metadata: Optional[Mapping[str, Any]] = None,
         std_error: Optional[Value] = None,
+        cost: Optional[float] = None,
     ) -> dict[str, int]:
-        return await self.tell_results([_calls.measured(trial, value, repeats, metadata, std_error)])
+        return await self.tell_results([_calls.measured(trial, value, repeats, metadata, std_error, cost)])
 
-    async def fail(self, trial: Union[Trial, int], reason: str = "", *, retry: bool = False) -> dict[str, int]:
-        return await self.tell_results([_calls.ended(trial, "failed", reason, retry)])
+    async def fail(
+        self, trial: Union[Trial, int], reason: str = "", *, retry: bool = False, cost: Optional[float] = None
+    ) -> dict[str, int]:
+        return await self.tell_results([_calls.ended(trial, "failed", reason, retry, cost)])
 
-    async def infeasible(self, trial: Union[Trial, int], reason: str = "") -> dict[str, int]:
-        return await self.tell_results([_calls.ended(trial, "infeasible", reason)])
+    async def infeasible(
+        self, trial: Union[Trial, int], reason: str = "", *, cost: Optional[float] = None
+    ) -> dict[str, int]:
+        return await self.tell_results([_calls.ended(trial, "infeasible", reason, cost=cost)])
 
     async def release(self, trial: Union[Trial, int]) -> dict[str, int]:
         return await self.tell_results([_calls.ended(trial, "released")])
 
-    async def stop(self, trial: Union[Trial, int], value: Optional[Value] = None, reason: str = "") -> dict[str, int]:
-        result = _calls.ended(trial, "stopped", reason)
+    async def stop(
+        self,
+        trial: Union[Trial, int],
+        value: Optional[Value] = None,
+        reason: str = "",
+        *,
+        cost: Optional[float] = None,
+    ) -> dict[str, int]:
+        result = _calls.ended(trial, "stopped", reason, cost=cost)
         return await self.tell_results([result if value is None else {**result, **_calls.measured(trial, value)}])
 
     async def measure(self, trial: Union[Trial, int], step: int, value: float) -> bool:

@@ -258,30 +258,43 @@ class Study:
         repeats: Optional[int] = None,
         metadata: Optional[Mapping[str, Any]] = None,
         std_error: Optional[Value] = None,
+        cost: Optional[float] = None,
     ) -> dict[str, int]:
         """Reports the value of a trial, or one value per metric by name. Returns the number of "accepted",
         "duplicates" and "late" results.
 
         repeats: the number of evaluations that the value is the mean of. metadata: any data, stored with the trial.
-        std_error: the standard error of the value, or one per metric by name. The model weighs the value by it."""
-        return self.tell_results([_calls.measured(trial, value, repeats, metadata, std_error)])
+        std_error: the standard error of the value, or one per metric by name. The model weighs the value by it.
+        cost: what the evaluation has cost, in any unit; the study adds the costs up."""
+        return self.tell_results([_calls.measured(trial, value, repeats, metadata, std_error, cost)])
 
-    def fail(self, trial: Union[Trial, int], reason: str = "", *, retry: bool = False) -> dict[str, int]:
+    def fail(
+        self, trial: Union[Trial, int], reason: str = "", *, retry: bool = False, cost: Optional[float] = None
+    ) -> dict[str, int]:
         """Reports that a trial failed. With `retry` it is handed out again while attempts are left."""
-        return self.tell_results([_calls.ended(trial, "failed", reason, retry)])
+        return self.tell_results([_calls.ended(trial, "failed", reason, retry, cost)])
 
-    def infeasible(self, trial: Union[Trial, int], reason: str = "") -> dict[str, int]:
+    def infeasible(
+        self, trial: Union[Trial, int], reason: str = "", *, cost: Optional[float] = None
+    ) -> dict[str, int]:
         """Reports that the point cannot be evaluated. The model then avoids it."""
-        return self.tell_results([_calls.ended(trial, "infeasible", reason)])
+        return self.tell_results([_calls.ended(trial, "infeasible", reason, cost=cost)])
 
     def release(self, trial: Union[Trial, int]) -> dict[str, int]:
         """Returns a trial that was not evaluated to the queue."""
         return self.tell_results([_calls.ended(trial, "released")])
 
-    def stop(self, trial: Union[Trial, int], value: Optional[Value] = None, reason: str = "") -> dict[str, int]:
+    def stop(
+        self,
+        trial: Union[Trial, int],
+        value: Optional[Value] = None,
+        reason: str = "",
+        *,
+        cost: Optional[float] = None,
+    ) -> dict[str, int]:
         """Reports that a trial was ended early, because `measure` returned True. It counts as an observation only if
         it has a value."""
-        result = _calls.ended(trial, "stopped", reason)
+        result = _calls.ended(trial, "stopped", reason, cost=cost)
         return self.tell_results([result if value is None else {**result, **_calls.measured(trial, value)}])
 
     def measure(self, trial: Union[Trial, int], step: int, value: float) -> bool:
