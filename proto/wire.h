@@ -125,6 +125,7 @@ typedef struct wire_algorithm {
     char *init_method; /* "cholesky"; NULL: uniform, or a definition older than the method */
     wire_number parallelism;
     wire_number gamma, gamma_scale, scale, epsilon, zeta; /* gamma: a number, "exact" or "bound" */
+    wire_number agreeing_repeats;                         /* absent: a definition older than it */
     wire_integer population, sample;
     char *posterior, *features;
     wire_integer inducing, prior_features, dpp_steps, initial_cells;

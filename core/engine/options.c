@@ -86,6 +86,11 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
     OPTION(ZETA, zeta, REAL,
            "Least improvement that counts, in units of the reward.",
            AT_LEAST(0.0), .has_default = true),
+    OPTION(AGREEING_REPEATS, agreeing_repeats, REAL,
+           "On candidates and enumerated spaces: the largest share of trials that measure a candidate again as long "
+           "as all candidates that were measured again gave the same value. 0.05 in new studies, 1 in those from "
+           "before this option.",
+           .low = 0.0, .high = 1.0),
     OPTION(POPULATION, population, INTEGER,
            "Number of candidates that are alive.",
            AT_LEAST(1.0), .has_default = true),

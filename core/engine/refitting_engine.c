@@ -310,7 +310,16 @@ static bandit_status refitting_select(bandit_engine *engine, const bandit_select
                                       const bandit_executor *executor, bandit_pick *picks,
                                       bandit_selection *out, bandit_error *err)
 {
-    return bandit_engine_select(self(engine)->inner, limits, executor, picks, out, err);
+    const bandit_refitting_engine *e = self(engine);
+    bandit_select_limits inner = *limits;
+    uint32_t *withheld;
+    bandit_status status = bandit_refitting_withhold_aside(e, &inner, &withheld, err);
+    if (status == BANDIT_OK)
+        status = bandit_engine_select(e->inner, &inner, executor, picks, out, err);
+    if (status == BANDIT_OK && withheld && out->n_picks == 0 && out->stop_rule == BANDIT_STOP_EXHAUSTED)
+        status = bandit_engine_select(e->inner, limits, executor, picks, out, err);
+    free(withheld);
+    return status;
 }
 
 static bandit_status refitting_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,

@@ -1,5 +1,6 @@
 /* Shared by the files of the refitting engine: refitting_engine.c (fits, batches, reading),
- * refitting_rewards.c (how rewards join) and refitting_state.c (the stored state). */
+ * refitting_rewards.c (how rewards join), refitting_repeats.c (what repeats tell) and refitting_state.c (the stored
+ * state). */
 #ifndef CORE_ENGINE_REFITTING_ENGINE_H
 #define CORE_ENGINE_REFITTING_ENGINE_H
 
@@ -74,16 +75,29 @@ bool bandit_refitting_reserve_mapped(bandit_refitting_engine *e, size_t n);
 void bandit_refitting_map_ledger(bandit_refitting_engine *e, const bandit_fitted *l,
                                  const bandit_ledger *ledger, const bandit_told_errors *errors);
 
-/* The first returns the noise's standard deviation in the units of the inner engine, as learned or given. The
- * second returns the one that repeats show: 0 if at least two agree, and so many would hardly agree by chance
- * (as often as rewards of different arms do). It is for log_ei on a list, where a model may mistake what it
- * cannot follow for noise. */
+/* The noise's standard deviation in the units of the inner engine, as learned or given. */
 double bandit_refitting_noise(const bandit_refitting_engine *e, const bandit_fitted *l);
-double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l,
-                                   const bandit_ledger *ledger, double within, double degrees);
 
 /* Converts e->results to the units of the inner engine. */
 void bandit_refitting_standardize_results(bandit_refitting_engine *e);
+
+/* ---- refitting_repeats.c ------------------------------------------------------------------------------- */
+
+/* The noise that repeats show: 0 if at least two agree, and either so many would hardly agree by chance (as often as
+ * rewards of different arms do) or they are more than the share agreeing_repeats of all results. It is for log_ei on a
+ * list, where a model may mistake what it cannot follow for noise. Otherwise as bandit_refitting_noise. */
+double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l,
+                                   const bandit_ledger *ledger, double within, double degrees);
+
+/* Whether a further result of an arm that was set aside is the same as before. Then it is no outlier, and its repeats
+ * agree. */
+bool bandit_refitting_confirms_aside(const bandit_refitting_engine *e, const bandit_result *result);
+
+/* The inner engine does not know the results that were set aside. Where it takes it that there is no noise, and would not
+ * pick an arm with a result again, this adds arms that only have such results to limits->withheld. *withheld: their
+ * memory, which the caller frees; NULL if limits is unchanged. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_refitting_withhold_aside(const bandit_refitting_engine *e, bandit_select_limits *limits,
+                                              uint32_t **withheld, bandit_error *err);
 
 /* ---- refitting_state.c --------------------------------------------------------------------------------- */
 

@@ -106,6 +106,8 @@ bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const ba
             continue;
         if (plain.count > 0)
             add_squares(e, r, &plain);
+        else if (bandit_refitting_confirms_aside(e, r))
+            e->next_degrees += 1.0;
         plain.count += r->repeats;
         plain.sum += r->repeats * r->reward;
     }
@@ -137,33 +139,4 @@ double bandit_refitting_noise(const bandit_refitting_engine *e, const bandit_fit
     return e->settings.learn_noise || l->unit_noise != l->noise
                ? sqrt(l->unit_noise / l->signal)
                : e->base.options.noise_std / bandit_fitted_unit(l);
-}
-
-/* At least two repeats must agree in all digits, because one may do so by chance. */
-/* The share of equal pairs among the means of a sample of arms: how often rewards agree by chance. Large if a
- * metric has few values. */
-static double chance_of_agreement(const bandit_ledger *ledger, double same)
-{
-    enum { MOST = 128 };
-    size_t step = ledger->n / MOST + 1, equal = 0, pairs = 0;
-    for (size_t i = 0; i < ledger->n; i += step) {
-        double mean = ledger->sums[i].sum / (double)ledger->sums[i].count;
-        for (size_t k = 0; k < i; k += step) {
-            equal += fabs(mean - ledger->sums[k].sum / (double)ledger->sums[k].count) <= same;
-            pairs++;
-        }
-    }
-    return pairs > 0 ? (double)equal / (double)pairs : 0.0;
-}
-
-double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l,
-                                   const bandit_ledger *ledger, double within, double degrees)
-{
-    const double same = 1e-10 * l->scale, unlikely = 0.01;
-    bool asks = e->base.options.algorithm == BANDIT_LOG_EI && e->settings.learn_noise &&
-                !bandit_arms_is_open_space(e->base.arms);
-    if (asks && l->unit_noise == l->noise && degrees >= 2.0 && within <= degrees * same * same &&
-        pow(chance_of_agreement(ledger, same), degrees) <= unlikely)
-        return 0.0;
-    return bandit_refitting_noise(e, l);
 }

@@ -8,6 +8,9 @@
 static const bandit_options defaults = BANDIT_OPTIONS_INIT;
 static const char automatic[] = "auto";
 
+/* Of new studies. It is enough to see five candidates again among the first hundred results. */
+static const double AGREEING_REPEATS_DEFAULT = 0.05;
+
 const wire_algorithm_field *algorithm_field(const char *name)
 {
     const wire_algorithm_field *field = wire_algorithm_fields;
@@ -159,6 +162,8 @@ void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm,
     else if (is_word(a->init, "uncertainty"))
         wire_errors_add(found->errors, "/algorithm/init/type",
                         "\"uncertainty\" requires an algorithm with a model");
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_AGREEING_REPEATS))
+        default_number(&a->agreeing_repeats, AGREEING_REPEATS_DEFAULT);
     if (is_word(a->init, "uncertainty"))
         default_text(&a->init_method, "cholesky", found);
     complete_bounds(a, algorithm, horizon, found);

@@ -38,6 +38,11 @@ def cliffs(point):
     return bumps(point) + 0.1 * ((7 * point[0] * point[1]) % 1)
 
 
+def plains(point):
+    """Many candidates have equal values, and the few better ones look like outliers."""
+    return round(2 * bumps(point))
+
+
 def ask_one(client, study, worker):
     trials = client.ask(study, 1, worker=worker)["trials"]
     assert len(trials) == 1, trials
@@ -97,6 +102,7 @@ WITHOUT_NOISE = {
     "smooth": (bumps, {"type": "candidates", "points": grid(40)}),
     "smooth, few": (bumps, {"type": "candidates", "points": grid(12)}),
     "cliffs": (cliffs, {"type": "candidates", "points": grid(40)}),
+    "plains": (plains, {"type": "candidates", "points": grid(40)}),
     "an enumerated space": (
         bumps,
         {
@@ -107,17 +113,34 @@ WITHOUT_NOISE = {
 }
 
 
-@cases(WITHOUT_NOISE)
-def test_without_noise_no_candidate_comes_twice(server, case):
-    function, domain = case
-    client = server.client()
-    study = best_study(client, domain)
+def hundred(client, study, function):
+    """-> the candidates of a hundred trials, one at a time and without noise"""
     chosen = []
     for _ in range(100):
         trial = ask_one(client, study, "w")
         chosen.append(trial["candidate"])
         client.tell(study, [{"trial": trial["id"], "value": function(place(trial))}])
+    return chosen
+
+
+@cases(WITHOUT_NOISE)
+def test_without_noise_no_candidate_comes_twice(server, case):
+    function, domain = case
+    client = server.client()
+    chosen = hundred(client, best_study(client, domain), function)
     assert len(set(chosen)) >= 95, sorted(chosen)
+
+
+def test_a_study_from_before_agreeing_repeats_stays_without(server):
+    client = server.client()
+    study = best_study(client, {"type": "candidates", "points": grid(40)})
+    assert client.study(study)["algorithm"]["agreeing_repeats"] == 0.05
+    exported = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+    before = exported.replace(b',\\"agreeing_repeats\\":0.05', b"")
+    assert before != exported
+    assert client.post("/v1/studies?id=unlimited", before, content_type="application/x-ndjson").status == 201
+    assert "agreeing_repeats" not in client.study("unlimited")["algorithm"]
+    assert len(set(hundred(client, "unlimited", plains))) < 90
 
 
 def place(trial):

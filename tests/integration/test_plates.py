@@ -38,7 +38,7 @@ def fill(client, study, plates, disturb=None):
     return chosen
 
 
-@cases({"bbkb": "bbkb", "gp_ei": "gp_ei", "uniform": "uniform"})
+@cases({"bbkb": "bbkb", "gp_ei": "gp_ei", "log_ei": "log_ei", "uniform": "uniform"})
 def test_each_well_of_all_plates_is_another_candidate(case):
     def killed():
         server.kill()

@@ -71,6 +71,7 @@ static const struct setting {
     {"scale", REAL, OPTION(scale), NULL},
     {"epsilon", REAL, OPTION(epsilon), NULL},
     {"zeta", REAL, OPTION(zeta), NULL},
+    {"agreeing_repeats", REAL, OPTION(agreeing_repeats), NULL},
     {"population", SIZE, OPTION(population), NULL},
     {"sample", SIZE, OPTION(sample), NULL},
     {"posterior", WORD, OPTION(posterior), posteriors},

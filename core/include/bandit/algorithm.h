@@ -106,13 +106,17 @@ typedef struct bandit_options {
         init_cholesky; /* its picks on a list are made one by one, from a pivoted Cholesky factor. Studies that
                            were created before this method existed make all of them at once */
     bandit_gamma gamma;
-    double gamma_value;              /* with BANDIT_GAMMA_FIXED; >= 0 */
-    double gamma_scale;              /* with BANDIT_GAMMA_BOUND; > 0 */
-    double scale;                    /* divides a Thompson sample's width; > 0 */
-    double epsilon;                  /* epsilon_greedy; in [0, 1] */
-    double zeta;                     /* gp_ei, gp_pi; >= 0, in reward units */
-    size_t population;               /* regularized_evolution; >= 1 */
-    size_t sample;                   /* regularized_evolution; 1 … population */
+    double gamma_value; /* with BANDIT_GAMMA_FIXED; >= 0 */
+    double gamma_scale; /* with BANDIT_GAMMA_BOUND; > 0 */
+    double scale;       /* divides a Thompson sample's width; > 0 */
+    double epsilon;     /* epsilon_greedy; in [0, 1] */
+    double zeta;        /* gp_ei, gp_pi; >= 0, in reward units */
+    double
+        agreeing_repeats; /* log_ei on a list: while all repeats of a candidate have agreed, at most this share
+                                of all results repeats one; in [0, 1]. Studies that were created before this option
+                                existed have no such limit, which is 1 */
+    size_t population;    /* regularized_evolution; >= 1 */
+    size_t sample;        /* regularized_evolution; 1 … population */
     bandit_posterior_kind posterior; /* s_gp_ts */
     bandit_features_kind features;   /* s_gp_ts; the linear kernel has its own, whatever this says */
     size_t inducing;       /* s_gp_ts: m; 0: [VPA21] section 5.4's, from the horizon, at most 2000 */
@@ -145,8 +149,8 @@ typedef struct bandit_options {
         .algorithm = BANDIT_BBKB, .kernel = {.type = BANDIT_KERNEL_MATERN, .nu = 2.5}, .lambda = 1e-2,       \
         .noise_std = 0.1, .norm_bound = 1.0, .delta = 1e-3, .q_bar = 2.0, .ratio_bound = 2.0,                \
         .max_batch = 4096, .parallelism = 1.0, .gamma_scale = 1.0, .scale = 1.0, .epsilon = 0.1,             \
-        .zeta = 0.01, .population = 100, .sample = 10, .inducing = 200, .prior_features = 1000,              \
-        .dpp_steps = 1000, .initial_cells = 1                                                                \
+        .zeta = 0.01, .agreeing_repeats = 1.0, .population = 100, .sample = 10, .inducing = 200,             \
+        .prior_features = 1000, .dpp_steps = 1000, .initial_cells = 1                                        \
     }
 
 /* BANDIT_INVALID_OPTION with the field's name in the API when a value is out of its range;
@@ -175,6 +179,7 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
     X(BANDIT_OPTION_SCALE, scale)                                                                            \
     X(BANDIT_OPTION_EPSILON, epsilon)                                                                        \
     X(BANDIT_OPTION_ZETA, zeta)                                                                              \
+    X(BANDIT_OPTION_AGREEING_REPEATS, agreeing_repeats)                                                      \
     X(BANDIT_OPTION_POPULATION, population)                                                                  \
     X(BANDIT_OPTION_SAMPLE, sample)                                                                          \
     X(BANDIT_OPTION_POSTERIOR, posterior)                                                                    \

@@ -1,0 +1,91 @@
+/* What repeats tell log_ei on a list: whether there is noise, and that an outlier is none. */
+#include "core/engine/refitting_engine.h"
+
+#include "core/base/allocate.h"
+#include "core/base/sorted.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Two rewards are the same if they differ by at most this share of the scale. */
+static const double SAME = 1e-10;
+
+/* The share of equal pairs among the means of a sample of arms: how often rewards agree by chance. Large if a
+ * metric has few values. */
+static double chance_of_agreement(const bandit_ledger *ledger, double same)
+{
+    enum { MOST = 128 };
+    size_t step = ledger->n / MOST + 1, equal = 0, pairs = 0;
+    for (size_t i = 0; i < ledger->n; i += step) {
+        double mean = ledger->sums[i].sum / (double)ledger->sums[i].count;
+        for (size_t k = 0; k < i; k += step) {
+            equal += fabs(mean - ledger->sums[k].sum / (double)ledger->sums[k].count) <= same;
+            pairs++;
+        }
+    }
+    return pairs > 0 ? (double)equal / (double)pairs : 0.0;
+}
+
+double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l,
+                                   const bandit_ledger *ledger, double within, double degrees)
+{
+    const double same = SAME * l->scale, unlikely = 0.01;
+    const bandit_options *options = &e->base.options;
+    bool asks = options->algorithm == BANDIT_LOG_EI && e->settings.learn_noise &&
+                !bandit_arms_is_open_space(e->base.arms);
+    /* At least two, because one may agree by chance. */
+    bool agree = degrees >= 2.0 && within <= degrees * same * same;
+    if (asks && l->unit_noise == l->noise && agree &&
+        (degrees > options->agreeing_repeats * (double)ledger->observations ||
+         pow(chance_of_agreement(ledger, same), degrees) <= unlikely))
+        return 0.0;
+    return bandit_refitting_noise(e, l);
+}
+
+/* ---- outliers ------------------------------------------------------------------------------------------ */
+
+/* Studies from before agreeing_repeats existed have the limit 1, and do without what follows. */
+static bool limits_repeats(const bandit_refitting_engine *e)
+{
+    const bandit_options *options = &e->base.options;
+    return options->algorithm == BANDIT_LOG_EI && options->agreeing_repeats < 1.0 &&
+           !bandit_arms_is_open_space(e->base.arms);
+}
+
+bool bandit_refitting_confirms_aside(const bandit_refitting_engine *e, const bandit_result *result)
+{
+    const bandit_arm_sum *aside = bandit_sum_of(e->fitted.aside, e->fitted.n_aside, result->arm);
+    return aside && limits_repeats(e) &&
+           fabs(result->reward - aside->sum / (double)aside->count) <= SAME * e->fitted.scale;
+}
+
+bandit_status bandit_refitting_withhold_aside(const bandit_refitting_engine *e, bandit_select_limits *limits,
+                                              uint32_t **withheld, bandit_error *err)
+{
+    const bandit_fitted *l = &e->fitted;
+    *withheld = NULL;
+    if (l->n_aside == 0 || e->inner->options.noise_std > 0.0 || !limits_repeats(e))
+        return BANDIT_OK;
+    size_t n = 0, place;
+    uint32_t *all = bandit_alloc(limits->n_withheld + l->n_aside, sizeof *all);
+    if (!all)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t i = 0; i < l->n_aside; i++) {
+        uint32_t arm = l->aside[i].arm;
+        const bandit_arm_sum *sum = bandit_sum_of(e->ledger.sums, e->ledger.n, arm);
+        if (!sum || bandit_fitted_counted(l, sum, &e->errors).count > 0)
+            continue; /* it has other pulls, or none any more */
+        while (limits->n_withheld > 0 && *limits->withheld < arm) {
+            all[n++] = *limits->withheld++;
+            limits->n_withheld--;
+        }
+        BANDIT_LOWER_BOUND(place, limits->n_withheld, k, limits->withheld[k] < arm);
+        if (place == limits->n_withheld || limits->withheld[place] != arm)
+            all[n++] = arm;
+    }
+    for (size_t i = 0; i < limits->n_withheld; i++)
+        all[n++] = limits->withheld[i];
+    limits->withheld = *withheld = all;
+    limits->n_withheld = n;
+    return BANDIT_OK;
+}
