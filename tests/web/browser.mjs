@@ -3,6 +3,7 @@ import { browser, finish, test } from './harness.mjs';
 import * as use from './test_use.mjs';
 import * as form from './test_form.mjs';
 import * as looks from './test_looks.mjs';
+import * as states from './test_states.mjs';
 import * as safety from './test_safety.mjs';
 import * as answers from './test_answers.mjs';
 import * as manage from './test_manage.mjs';
@@ -27,7 +28,7 @@ const site = {
 };
 
 await seed(api);
-for (const module of [looks, use, form, safety, answers, people, manage, trouble, days, weight, large])
+for (const module of [looks, states, use, form, safety, answers, people, manage, trouble, days, weight, large])
   for (const [name, work] of Object.entries(module.tests)) if (name.includes(wanted)) await test(name, () => work(site));
 await chrome.close();
 finish();

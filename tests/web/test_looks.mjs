@@ -35,7 +35,7 @@ export const PAGES = {
   failing: ['#/studies/failing', '.notice.warning'],
   missing: ['#/nothing', '.empty'],
 };
-const LOOKS = { light: {}, dark: { dark: true }, phone: { phone: true } };
+export const LOOKS = { light: {}, dark: { dark: true }, phone: { phone: true } };
 
 async function violations(page) {
   await page.evaluate(AXE); // evaluated, because the page's policy forbids scripts from elsewhere
@@ -44,7 +44,7 @@ async function violations(page) {
 }
 
 // No violations found by axe, and no content wider than the window.
-async function inspect(page) {
+export async function inspect(page) {
   assert.deepEqual(await violations(page), []);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(wide <= 0, `the page is ${wide} px wider than the window`);

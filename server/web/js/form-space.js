@@ -29,7 +29,7 @@ function fieldsOf(parameter) {
     discrete: [[{ name: 'values', label: 'Numbers', kind: KINDS.numberList, placeholder: '1, 2, 4, 8', class: 'grow' }], []],
     categorical: [
       [{ name: 'values', label: 'Values', kind: KINDS.list, placeholder: 'adam, sgd', hint: 'With a comma: "one, v/v", two', class: 'grow' }],
-      [{ name: 'ordered', label: 'Order', kind: usual(false, KINDS.json), options: [['', 'none'], ['true', 'as listed']] }, ...(parameter.ordered === true ? [] : WORDS)],
+      [{ name: 'ordered', label: 'Order', kind: usual(false, KINDS.json), options: [['', 'none'], ['true', 'as listed']] }],
     ],
     boolean: [[], []],
   };
@@ -96,6 +96,7 @@ function row(form, parameter, i) {
         field({ name: 'active_when/min', label: 'or at least', kind: KINDS.number }),
         field({ name: 'active_when/max', label: 'at most', kind: KINDS.number }),
       ),
+      parameter.type === 'categorical' && parameter.ordered !== true ? h('div', { class: 'row' }, WORDS.map((spec) => field(spec))) : null,
     ),
   );
 }

@@ -60,16 +60,17 @@ export async function comparePage(main, { signal }) {
   if (metrics.size > 1) lines.note(`These studies have different metrics: ${[...metrics].join(', ')}.`);
 
   const since = (study, time) => (Date.parse(time) - Date.parse(study.created_at)) / 1000;
-  const line = (i) => series[i].items.filter((p) => p.best !== null).map((p) => [along === 'time' ? since(studies[i], p.told_at) : p.trial, p.best]);
+  const line = (i) => series[i].items.filter((p) => p.best !== null).map((p) => [along === 'time' ? since(studies[i], p.told_at) : p.at, p.best]);
+  const isPoint = (i) => new Set(line(i).map(([x]) => x)).size < 2; // a line of one value would not be seen
   const options = () => ({
     label: `Best so far of ${names.join(', ')}`,
     height: 340,
     x: { label: along === 'time' ? 'seconds since creation' : 'trial', show: along === 'time' ? duration : count },
     y: { label: [...metrics].length === 1 ? objective(studies[0]).name : 'best so far', log },
-    series: studies.map((study, i) => ({ label: names[i], colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length)], kind: 'steps' })),
+    series: studies.map((study, i) => ({ label: names[i], colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length)], kind: 'steps', dots: isPoint(i) })),
   });
   const after = asked.get('after'); // the trial at which the second study left the first
-  if (after !== null && studies.length === 2) differ.element.before((await import('./first-picks.js')).firstPicks(studies, Number(after), signal));
+  if (after !== null && studies.length === 2) lines.element.before((await import('./first-picks.js')).firstPicks(studies, Number(after), signal));
   const plot = chart(lines.body, options(), signal);
   const draw = () => {
     setQuery({ studies: ids.join(','), along: along === 'time' ? along : '', log: log ? '1' : '', after });

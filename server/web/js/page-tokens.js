@@ -3,7 +3,7 @@ import { list, post, remove } from './api.js';
 import { h, replace } from './dom.js';
 import { fullTime } from './format.js';
 import { address } from './router.js';
-import { actionButton, confirm, control, empty, guarded, panel, select, table, toast } from './widgets.js';
+import { actionButton, confirm, control, empty, guarded, panel, select, table, toast, unseen } from './widgets.js';
 
 const ROLES = [['viewer', 'viewer: looks'], ['worker', 'worker: asks and reports'], ['editor', 'editor: creates and changes studies'], ['admin', 'admin: everything']];
 const DAYS = [['7', '1 week'], ['30', '30 days'], ['90', '90 days'], ['365', '1 year'], ['', 'without limit']];
@@ -25,7 +25,7 @@ export async function tokensPage(main, { signal }) {
       { title: 'Study', cell: (t) => (t.study ? h('a', { href: address('studies', t.study) }, t.study) : 'all') },
       { title: 'Created', cell: (t) => fullTime(t.created_at) },
       { title: 'Valid until', cell: (t) => (t.expires_at ? fullTime(t.expires_at) : 'without limit') },
-      { title: '', cell: (t) => actionButton('Revoke', { class: 'small quiet-danger', 'aria-label': `Revoke ${t.description ?? t.id}` }, () => revoke(t)) },
+      { title: unseen('Actions'), name: '', cell: (t) => actionButton('Revoke', { class: 'small quiet-danger', 'aria-label': `Revoke ${t.description ?? t.id}` }, () => revoke(t)) },
     ];
     replace(known.body, tokens.length ? table('Tokens', columns, tokens, 'cards') : empty('No tokens have been created.'));
   }

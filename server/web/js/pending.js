@@ -1,6 +1,7 @@
 // The pending trials: worker, point, attempt, and the time left of each lease.
 import { h, replace, setText } from './dom.js';
 import { countdown, count, fullTime, value } from './format.js';
+import { address } from './router.js';
 import { empty, table } from './widgets.js';
 
 const SOON = 30; // s
@@ -14,8 +15,8 @@ export function pointText(trial) {
   return trial.candidate === undefined ? point : `${candidateName(trial)}${point && `: ${point}`}`;
 }
 
-// -> {show(trials, howMany)}, which draws the trials into `body` and counts their leases down.
-export function pendingTable(body, signal) {
+// -> {show(trials, howMany)}, which draws the study's trials into `body` and counts their leases down.
+export function pendingTable(id, body, signal) {
   let leases = []; // [[element, time]]
 
   function tick() {
@@ -39,7 +40,7 @@ export function pendingTable(body, signal) {
         return element;
       };
       const columns = [
-        { title: 'Trial', class: 'right', cell: (t) => count(t.id) },
+        { title: 'Trial', class: 'right', cell: (t) => h('a', { href: address('studies', id, 'trials', t.id) }, count(t.id)) },
         { title: 'Worker', cell: (t) => t.worker ?? h('span', { class: 'muted' }, 'no name') },
         { title: 'Lease', class: 'right', cell: lease },
         { title: 'Attempt', class: 'right', cell: (t) => t.attempt },

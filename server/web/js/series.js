@@ -3,12 +3,17 @@ import { get, query, studyPath } from './api.js';
 
 const RECENT = 5 * 60e3; // ms over which the speed is measured
 
-// Adds `at`, the place on an axis of trials: an imported value lies between the trials before and after it.
+// Adds `at`, the place on an axis of trials: imported values lie between the trials before and after them, side by side.
 export function place(items) {
-  let last = 0;
-  return items.map((item) => {
-    last = item.trial ?? last;
-    return { ...item, at: item.trial ?? last + 0.5 };
+  let last = 0; // trial
+  let begun = 0; // the first value after it
+  return items.map((item, i) => {
+    if (item.trial) {
+      [last, begun] = [item.trial, i + 1];
+      return { ...item, at: last };
+    }
+    const next = items.findIndex((other, k) => k > i && other.trial);
+    return { ...item, at: last + (i - begun + 1) / ((next < 0 ? items.length : next) - begun + 1) };
   });
 }
 

@@ -13,7 +13,7 @@ import { may } from './role.js';
 import { address } from './router.js';
 import { readSharedSeries } from './series.js';
 import { objective, otherMetrics } from './study-actions.js';
-import { actionButton, badge, confirm, control, empty, guarded, panel, select, table, toast } from './widgets.js';
+import { actionButton, badge, confirm, control, empty, guarded, panel, select, table, toast, unseen } from './widgets.js';
 
 const NAME = 'banditd-worker'; // in localStorage: the name stays when the page is closed
 const MOST = 200; // trials of one person
@@ -187,7 +187,7 @@ export async function benchTab(element, feed, signal) {
       ...metrics.map((metric, i) => ({ title: titleOf(metric), class: 'entry', cell: (row) => row.entry.inputs[i] })),
       { title: 'Note', class: 'entry note', cell: (row) => row.note },
       { title: 'Yours for', class: 'right screen-only', cell: (row) => row.lease },
-      { title: '', class: 'screen-only', cell: rowActions },
+      { title: unseen('Actions'), name: '', class: 'screen-only', cell: rowActions },
     ];
     return replace(mine.body, table('My trials', columns, [...held.values()], 'cards bench'));
   }

@@ -229,7 +229,7 @@ export async function overviewTab(element, feed, signal) {
       ),
     signal,
   );
-  const table = pendingTable(pending.body, signal);
+  const table = pendingTable(feed.id, pending.body, signal);
   feed.on('series', readCourse, signal);
   feed.on('series', readResult, signal);
   feed.on('model', readResult, signal);

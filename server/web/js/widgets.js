@@ -197,6 +197,9 @@ export function table(caption, columns, rows, kind = '') {
   );
 }
 
+// Words for screen readers alone.
+export const unseen = (text) => h('span', { class: 'unseen' }, text);
+
 // [[term, description], …]
 export function facts(pairs) {
   return h('dl', { class: 'facts' }, pairs.map(([term, text]) => h('div', {}, h('dt', {}, term), h('dd', {}, text))));
