@@ -299,6 +299,29 @@ async function pictures(site) {
   });
 }
 
+// A metric that must keep a bound: what is outside is marked, and the recommendation says how sure it is to keep it.
+async function bounds(site) {
+  const metrics = [{ name: 'yield', goal: 'maximize' }, { name: 'toxicity', role: 'constraint', at_most: 0.5 }];
+  await site.api.create({ id: 'bounds', metrics, seed: 1, domain: { type: 'space', parameters: ['a', 'b'].map((name) => ({ name, type: 'double', min: 0, max: 1 })) } });
+  await work(site.api, 'bounds', 10, ['w'], ({ parameters: { a, b } }) => ({ values: { yield: a + b, toxicity: a } }));
+  const { items } = await site.api.get('/v1/studies/bounds/trials');
+  const outside = items.filter((t) => t.values?.toxicity > 0.5);
+  const inside = items.filter((t) => t.values?.toxicity <= 0.5);
+  assert.ok(outside.length && inside.length, `${outside.length} outside`);
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/bounds`);
+    await page.waitForSelector('.recommended :text("toxicity, at most 0.5")');
+    assert.match(await page.locator('.recommended .panel-note').textContent(), /All bounds are kept with a probability of \d/);
+    await page.waitForSelector(`.panel:has(h2:text-is("Two metrics")) .panel-note:has-text("${inside.length} of 10 results keep all bounds")`);
+    await page.goto(`${site.url}/#/studies/bounds/trials`);
+    await until('those outside are marked', async () => (await page.locator('tbody .alarm').count()) === outside.length);
+    await page.goto(`${site.url}/#/studies/bounds/trials/${outside[0].id}`);
+    await page.waitForSelector('dd .alarm:has-text("must be at most 0.5")');
+    await page.goto(`${site.url}/#/studies/bounds/insights`);
+    await page.waitForSelector('.panel:has(h2:text-is("What if")) :text("keeps all bounds with")');
+  });
+}
+
 // What the model says of each metric that it models: the effects and the fit are of the chosen one.
 async function eachMetric(site) {
   const metrics = [{ name: 'yield', goal: 'maximize' }, { name: 'cost', goal: 'minimize' }, { name: 'minutes', role: 'recorded' }];
@@ -409,6 +432,7 @@ export const tests = {
   'answers: trials in ranges': ranged,
   'answers: learning curves, and charts as files': curves,
   'answers: the timeline and small charts as files': pictures,
+  'answers: bounds that must be kept': bounds,
   'answers: what matters for each metric': eachMetric,
   'answers: a click on a value': clicked,
 };

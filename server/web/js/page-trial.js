@@ -10,7 +10,7 @@ import { count, duration, fullTime, number, value } from './format.js';
 import { copyButtons, settingsList, settingsOf } from './result.js';
 import { may } from './role.js';
 import { address } from './router.js';
-import { objective, otherMetrics, trialsOf } from './study-actions.js';
+import { bounded, boundsOf, objective, otherMetrics, trialsOf } from './study-actions.js';
 import { badge, facts, guarded, panel, table } from './widgets.js';
 
 const ELSEWHERE = ['id', 'state', 'value', 'values', 'std_error', 'std_errors', 'point', 'parameters', 'candidate', 'key', 'metadata', 'reason'];
@@ -34,11 +34,10 @@ function historyTables(trial) {
 
 function valuesOf(study, trial) {
   const metric = objective(study);
-  const rows = [[metric.name, trial.value]];
-  for (const { name } of otherMetrics(study)) rows.push([name, trial.values?.[name]]);
+  const rows = [[metric, trial.value], ...otherMetrics(study).map((other) => [other, trial.values?.[other.name]])];
   const errors = errorsOf([metric], trial);
   const error = (name) => (errors[name] === undefined ? '' : ` ± ${number(errors[name], 3)}`);
-  return rows.map(([name, x]) => [name, x === undefined ? '–' : `${number(x, 8)}${error(name)}`]);
+  return rows.map(([known, x]) => [boundsOf(known) ? `${known.name}, ${boundsOf(known)}` : known.name, x === undefined ? '–' : bounded(known, x, `${number(x, 8)}${error(known.name)}${known.unit ? ` ${known.unit}` : ''}`)]);
 }
 
 function general(trial) {

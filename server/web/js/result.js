@@ -2,10 +2,10 @@
 import { get, studyPath } from './api.js';
 import { axesOf, coordinate } from './axes.js';
 import { h, replace } from './dom.js';
-import { count, number, plural, value } from './format.js';
+import { count, number, percent, plural, value } from './format.js';
 import { address } from './router.js';
 import { pointText } from './pending.js';
-import { objective } from './study-actions.js';
+import { bounded, boundsOf, objective, otherMetrics } from './study-actions.js';
 import { actionButton, facts, table, toast } from './widgets.js';
 
 const SHOWN = 8; // settings shown at once; the others are unfolded
@@ -57,6 +57,14 @@ async function withPoint(study, item, signal) {
 const same = (a, b) => (a.parameters ? JSON.stringify(a.parameters) === JSON.stringify(b.parameters) : a.candidate === b.candidate);
 const around = (mean, std) => (std ? `${number(mean)} ± ${number(2 * std, 2)}` : number(mean));
 
+// The other metrics; those with bounds say which. of(name) -> {text, x}, or nothing
+function otherValues(study, of) {
+  const rows = otherMetrics(study).map((metric) => [metric, of(metric.name)]).filter(([, found]) => found);
+  return rows.length ? facts(rows.map(([metric, { text, x }]) => [boundsOf(metric) ? `${metric.name}, ${boundsOf(metric)}` : metric.name, bounded(metric, x, text)])) : null;
+}
+
+const kept = (p) => (p === undefined || p === null ? '' : ` All bounds are kept with a probability of ${percent(p)}.`);
+
 function recommendedPart(study, { recommended, observed }) {
   const { name } = objective(study);
   const settings = settingsOf(study, recommended);
@@ -67,7 +75,8 @@ function recommendedPart(study, { recommended, observed }) {
     { class: 'result-part recommended' },
     h('h3', {}, 'Recommended'),
     h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), around(recommended.mean, recommended.std)),
-    h('p', { class: 'panel-note' }, `${note}.${from}${same(recommended, observed) ? ' They are also the best measured.' : ''}`),
+    h('p', { class: 'panel-note' }, `${note}.${from}${kept(recommended.feasible_probability)}${same(recommended, observed) ? ' They are also the best measured.' : ''}`),
+    otherValues(study, (metric) => recommended.values?.[metric] && { text: around(recommended.values[metric].mean, recommended.values[metric].std), x: recommended.values[metric].mean }),
     settingsList(settings),
     copyButtons(settings, 'the recommended settings'),
   );
@@ -76,7 +85,7 @@ function recommendedPart(study, { recommended, observed }) {
 function measuredPart(study, { observed, recommended }, trial) {
   const { name } = objective(study);
   const settings = settingsOf(study, observed);
-  const others = Object.entries(trial?.values ?? {}).filter(([metric]) => metric !== name);
+  const values = trial?.values ?? observed.values ?? {};
   const { expected, lucky } = observed;
   const where = observed.trial ? h('a', { href: address('studies', study.id, 'trials', observed.trial) }, `trial ${count(observed.trial)}`) : 'an imported value';
   return h(
@@ -85,7 +94,7 @@ function measuredPart(study, { observed, recommended }, trial) {
     h('h3', {}, 'Best measured'),
     h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), number(observed.value), h('small', {}, ' in ', where)),
     expected === null || expected === undefined ? null : h('p', { class: lucky ? 'notice warning' : 'panel-note' }, `${lucky ? 'Partly luck: the' : 'The'} model expects ${number(expected)} at these settings.`),
-    others.length ? facts(others.map(([metric, x]) => [metric, number(x)])) : null,
+    otherValues(study, (metric) => values[metric] !== undefined && { text: number(values[metric]), x: values[metric] }),
     recommended && same(recommended, observed) ? null : [settingsList(settings), copyButtons(settings, 'the best measured settings')],
   );
 }
@@ -99,6 +108,7 @@ function frontPart(study, title, note, points) {
   const text = (x) => (typeof x === 'number' ? number(x) : around(x.mean, x.std));
   const columns = [
     ...names.map((name) => ({ title: name, class: 'right', cell: (p) => text(p.values[name]) })),
+    ...(shown.some((p) => p.feasible_probability !== undefined) ? [{ title: 'Keeps all bounds', class: 'right', cell: (p) => percent(p.feasible_probability) }] : []),
     { title: 'Settings', class: 'point', cell: (p) => (p.trial ? h('a', { href: address('studies', study.id, 'trials', p.trial) }, pointText(p)) : pointText(p)) },
   ];
   return h('div', { class: 'result-part' }, h('h3', {}, title), h('p', { class: 'panel-note' }, note), table(title, columns, shown, 'cards'), points.length > FRONT ? h('p', { class: 'panel-note' }, `and ${count(points.length - FRONT)} more`) : null);

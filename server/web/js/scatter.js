@@ -3,17 +3,18 @@ import { get, list, studyPath } from './api.js';
 import { axesOf, position, titleOf } from './axes.js';
 import { chart } from './chart.js';
 import { refresher } from './feed.js';
-import { count, value } from './format.js';
+import { count, plural, value } from './format.js';
 import { address, go } from './router.js';
-import { hasFront, objective, otherMetrics } from './study-actions.js';
+import { hasBounds, hasFront, isOutside, objective, otherMetrics } from './study-actions.js';
+import { colour } from './theme.js';
 import { control, guarded, legend, panel, select } from './widgets.js';
 
 const MOST = 3000; // trials drawn, the newest
 
-// What a chart may show: [{key, title, of(trial), log, choices}]
+// What a chart may show: [{key, title, of(trial), log, choices, bounds}]
 function quantitiesOf(study) {
   const first = objective(study);
-  const metric = (m) => ({ key: `metric:${m.name}`, title: titleOf(m), of: (t) => t.values?.[m.name] ?? (m === first ? t.value : undefined) });
+  const metric = (m) => ({ bounds: [m.at_least, m.at_most].filter((x) => x !== undefined), key: `metric:${m.name}`, title: titleOf(m), of: (t) => t.values?.[m.name] ?? (m === first ? t.value : undefined) });
   const parameter = (axis) => ({ key: `parameter:${axis.name}`, title: titleOf(axis), of: (t) => position(axis, t), log: axis.log, choices: axis.choices });
   return [first, ...otherMetrics(study)].map(metric).concat(axesOf(study).map(parameter));
 }
@@ -24,12 +25,34 @@ function axis(quantity) {
   return { label: quantity.title, range: [-0.5, choices.length - 0.5], splits: () => choices.map((_, i) => i), values: () => choices.map((x, i) => (i % Math.ceil(choices.length / 8) ? '' : value(x))) };
 }
 
+// Dashed lines at the bounds of the two.
+function drawBounds(u, x, y) {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.strokeStyle = colour('c-optimum');
+  ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
+  for (const [scale, { bounds = [] }] of [['x', x], ['y', y]])
+    for (const bound of bounds) {
+      const at = u.valToPos(bound, scale, true);
+      const [from, length] = scale === 'x' ? [bbox.left, bbox.width] : [bbox.top, bbox.height];
+      if (!(at >= from && at <= from + length)) continue;
+      ctx.beginPath();
+      ctx.moveTo(scale === 'x' ? at : bbox.left, scale === 'x' ? bbox.top : at);
+      ctx.lineTo(scale === 'x' ? at : bbox.left + bbox.width, scale === 'x' ? bbox.top + bbox.height : at);
+      ctx.stroke();
+    }
+  ctx.restore();
+}
+
 // -> the panel's element, null if the study has less than two metrics
 export function scatterPanel(feed, signal) {
   const { study } = feed;
   const front = hasFront(study);
   if (!otherMetrics(study).length) return null;
   const all = quantitiesOf(study);
+  const limited = hasBounds(study);
+  const metrics = [objective(study), ...otherMetrics(study)];
+  const outside = (t) => metrics.some((m, i) => isOutside(m, t.values?.[m.name] ?? (i ? undefined : t.value)));
   const view = panel(front ? 'The front' : 'Two metrics', { wide: true });
   let [x, y] = all;
   let drawn = []; // trials, by x
@@ -41,7 +64,9 @@ export function scatterPanel(feed, signal) {
     series: [
       { label: y.title, colour: 'c-value', kind: 'points', size: 5 },
       ...(front ? [{ label: 'front', colour: 'c-best', kind: 'points', size: 9 }] : []),
+      ...(limited ? [{ label: 'outside a bound', colour: 's-other', kind: 'points', size: 7 }] : []),
     ],
+    draw: (u) => drawBounds(u, x, y),
     open: (at) => {
       const trial = drawn.find((t) => x.of(t) === at);
       if (trial) go(address('studies', feed.id, 'trials', trial.id));
@@ -57,9 +82,9 @@ export function scatterPanel(feed, signal) {
     const known = (q, t) => Number.isFinite(q.of(t)) && !(q.log && q.of(t) <= 0);
     drawn = trials.filter((t) => known(x, t) && known(y, t)).sort((a, b) => x.of(a) - x.of(b));
     const onFront = new Set(best?.observed?.pareto?.map((item) => item.trial));
-    const columns = [drawn.map(x.of), drawn.map(y.of)];
-    plot.set(front ? [...columns, drawn.map((t) => (onFront.has(t.id) ? y.of(t) : null))] : columns);
-    view.note(`${drawn.length < feed.study.trials_completed ? `The newest ${count(drawn.length)} trials. ` : ''}${front ? 'The large dots are results that no other result beats in every objective. ' : ''}Click a dot to open its trial.`);
+    const only = (chosen) => drawn.map((t) => (chosen(t) ? y.of(t) : null));
+    plot.set([drawn.map(x.of), drawn.map(y.of), ...(front ? [only((t) => onFront.has(t.id))] : []), ...(limited ? [only(outside)] : [])]);
+    view.note(`${limited ? `${count(drawn.length - drawn.filter(outside).length)} of ${plural(drawn.length, 'result')} keep all bounds (dashed lines). ` : ''}${drawn.length < feed.study.trials_completed ? `The newest ${count(drawn.length)} trials. ` : ''}${front ? 'The large dots are results that no other result beats in every objective. ' : ''}Click a dot to open its trial.`);
   }
   const read = refresher(() => guarded(view, 'a list of trials', readAll, signal), signal, 2000);
   const pick = (label, chosen, take) =>
@@ -69,7 +94,7 @@ export function scatterPanel(feed, signal) {
       read();
     }));
   view.tools.append(
-    ...(front ? [legend([['points c-value', 'results'], ['points c-best', 'front']])] : []),
+    legend([['points c-value', 'results'], ...(front ? [['points c-best', 'front']] : []), ...(limited ? [['points s-other', 'outside a bound']] : [])]),
     pick('horizontal', x, (q) => (x = q)),
     pick('vertical', y, (q) => (y = q)),
   );

@@ -1,6 +1,7 @@
 // The actions on a whole study: pause, resume, finish, delete.
 import { get, patch, remove, studyPath } from './api.js';
-import { count } from './format.js';
+import { h } from './dom.js';
+import { count, number } from './format.js';
 import { may } from './role.js';
 import { actionButton, confirm, later, toast } from './widgets.js';
 
@@ -38,6 +39,16 @@ export function modelledMetrics(study) {
 // Are several metrics optimized, so that there is no best value but a front?
 export function hasFront(study) {
   return (study.metrics ?? []).filter((metric) => metric.role === 'objective').length > 1;
+}
+
+// The bounds of a metric in words, '' without any; and whether a value is outside.
+export const boundsOf = ({ at_least: low, at_most: high }) => [low === undefined ? '' : `at least ${number(low)}`, high === undefined ? '' : `at most ${number(high)}`].filter(Boolean).join(', ');
+export const isOutside = ({ at_least: low, at_most: high }, x) => x < low || x > high;
+export const hasBounds = (study) => Boolean(study.metrics?.some(boundsOf));
+
+// A value as text; one that is outside its metric's bounds says so.
+export function bounded(metric, x, text) {
+  return isOutside(metric, x) ? h('span', { class: 'alarm', title: `must be ${boundsOf(metric)}` }, text, h('span', { class: 'unseen' }, `, must be ${boundsOf(metric)}`)) : text;
 }
 
 async function change(study, state, done) {

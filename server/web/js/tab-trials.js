@@ -8,7 +8,7 @@ import { refresher } from './feed.js';
 import { importedPanel } from './imported-list.js';
 import { ago, columnFormat, count, duration, fullTime, number, plural, value } from './format.js';
 import { address, go, here, setQuery } from './router.js';
-import { handedOut, modelledMetrics, objective, otherMetrics, trialsOf } from './study-actions.js';
+import { bounded, handedOut, modelledMetrics, objective, otherMetrics, trialsOf } from './study-actions.js';
 import { rangeFilter } from './trial-ranges.js';
 import { actionButton, badge, control, empty, guarded, panel, select, table, toggle } from './widgets.js';
 
@@ -42,8 +42,8 @@ function columnsOf(study) {
   return [
     { key: 'trial', title: 'Trial', of: (t) => t.id, kind: 'trial', sort: 'id', usual: true },
     { key: 'state', title: 'State', of: (t) => t.state, kind: 'state', usual: true },
-    { key: `metric:${metric.name}`, title: metric.name, of: (t) => t.value, kind: 'number', sort: 'value', usual: true },
-    ...otherMetrics(study).map(({ name }) => ({ key: `metric:${name}`, title: name, of: (t) => t.values?.[name], kind: 'number', sort: `metric:${name}`, usual: true })),
+    { key: `metric:${metric.name}`, title: metric.name, metric, of: (t) => t.value, kind: 'number', sort: 'value', usual: true },
+    ...otherMetrics(study).map((other) => ({ key: `metric:${other.name}`, title: other.name, metric: other, of: (t) => t.values?.[other.name], kind: 'number', sort: `metric:${other.name}`, usual: true })),
     ...(study.domain.type === 'space' ? [] : [{ key: 'candidate', title: 'Candidate', of: (t) => t.key ?? t.candidate, kind: 'candidate', usual: true }]),
     ...parameters,
     ...modelledMetrics(study).map(({ name }, i) => ({ key: `std_error:${name}`, title: `Std. error of ${name}`, of: (t) => t.std_errors?.[name] ?? (i ? undefined : t.std_error), kind: 'log', usual: false })),
@@ -76,7 +76,8 @@ function cellOf(column, trials, id) {
   };
   return (trial) => {
     const x = column.of(trial);
-    return x === undefined || x === null ? nothing() : texts[column.kind](x);
+    if (x === undefined || x === null) return nothing();
+    return column.metric ? bounded(column.metric, x, texts[column.kind](x)) : texts[column.kind](x);
   };
 }
 

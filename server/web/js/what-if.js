@@ -3,7 +3,7 @@ import { get, post, studyPath } from './api.js';
 import { axesWithRanges, isActive, moved, places, position, titleOf } from './axes.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { count, number, value } from './format.js';
+import { count, number, percent, value } from './format.js';
 import { predict } from './predict.js';
 import { may } from './role.js';
 import { objective } from './study-actions.js';
@@ -58,7 +58,7 @@ export function whatIfPanel(feed, signal) {
   const ask = refresher(() => guarded(view, 'predictions', async () => {
     const [prediction] = await predict(feed.id, [base], signal);
     const all = prediction.values ?? { [name]: prediction };
-    replace(result, Object.entries(all).map(([metric, { mean, std }]) => h('span', { class: 'predicted' }, h('span', { class: 'muted' }, `${metric} `), `${number(mean)} ± ${number(2 * std, 2)}`, metric === name && unit ? ` ${unit}` : '')));
+    replace(result, Object.entries(all).map(([metric, { mean, std }]) => h('span', { class: 'predicted' }, h('span', { class: 'muted' }, `${metric} `), `${number(mean)} ± ${number(2 * std, 2)}`, metric === name && unit ? ` ${unit}` : '')), prediction.feasible_probability === undefined ? null : h('small', { class: 'muted' }, `keeps all bounds with ${percent(prediction.feasible_probability)}`));
   }, signal), signal, 120);
 
   function show() {
