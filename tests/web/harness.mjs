@@ -47,6 +47,7 @@ export async function open(chrome, { dark = false, phone = false, allowed = null
   return {
     page,
     async close() {
+      await page.unrouteAll({ behavior: 'ignoreErrors' }); // answers that are still on their way
       await context.close();
       assert.deepEqual(errors, [], 'errors in the console');
     },
