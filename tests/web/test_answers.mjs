@@ -149,6 +149,27 @@ async function parallel(site) {
       return data.filter((alpha, i) => i % 4 === 3 && alpha > 100).length;
     });
     assert.ok(strong > 0, 'lines pass the axis');
+    await page.getByRole('button', { name: 'All lines' }).click();
+    const names = async () => /through (.*)$/.exec(await page.locator('.parallel').getAttribute('aria-label'))[1];
+    assert.match(await names(), /^rate, width, optimizer/);
+    await page.getByRole('button', { name: 'move this axis to the left' }).click();
+    assert.match(await names(), /^rate, optimizer, width/);
+    const box = await page.locator('.parallel').boundingBox();
+    await page.mouse.move(box.x + box.width - 48, box.y + 14); // the name of the last axis
+    await page.mouse.down();
+    await page.mouse.move(box.x + 48, box.y + 14);
+    await page.mouse.up();
+    await until('the loss is first', async () => /^loss, rate, optimizer/.test(await names()));
+    let above = 40; // px: upwards from the bottom until a line is under the pointer
+    const under = await until('a line under the pointer', async () => {
+      await page.mouse.move(box.x + 72, box.y + 400 - above);
+      above += 3;
+      return /^trial (\d+): loss/.exec(await page.locator('.readout').first().textContent())?.[1];
+    });
+    assert.ok(all.some((t) => String(t.id) === under));
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.waitForSelector(`h2.trial-title:has-text("Trial ${under}")`);
   });
 }
 

@@ -4,21 +4,31 @@ import { h, replace } from './dom.js';
 import { number, value } from './format.js';
 import { saveMenu } from './save-menu.js';
 import { colour, onThemeChange } from './theme.js';
+import { roundNumbers } from './ticks.js';
 
 const MARGIN = { left: 80, right: 28, top: 8, bottom: 44 };
 const TICKS = 5;
 
 const placeText = (x) => (typeof x === 'number' ? number(x, 4) : value(x));
 
-// The places of an axis that get a label, spread evenly.
-function tickIndices(n) {
-  if (n <= TICKS) return [...Array(n).keys()];
-  return Array.from({ length: TICKS }, (_, i) => Math.round((i * (n - 1)) / (TICKS - 1)));
+// The labels of an axis: [[place, text]], the place a fraction between two of its places. Choices are all labelled or, if
+// there are many, some of them.
+function ticksOf({ places, choices, log }) {
+  const n = places.length;
+  if (choices || n <= TICKS) {
+    const step = Math.ceil(n / TICKS);
+    return places.map((x, i) => [i, placeText(x)]).filter(([i]) => i % step === 0);
+  }
+  const placeOf = (x) => {
+    const next = Math.max(1, places.findIndex((p) => p >= x));
+    return next - 1 + (x - places[next - 1]) / (places[next] - places[next - 1]);
+  };
+  return roundNumbers(places[0], places[n - 1], TICKS, log).map((x) => [placeOf(x), placeText(x)]);
 }
 
 /* heatmap(parent, signal) -> {show(data)}
  *   data  {label, x, y, values, marks}
- *     x, y    {name, places}: n and m places along the axes
+ *     x, y    {name, places, choices, log}: n and m places along the axes; whether they are choices or logarithmic
  *     values  m rows of n
  *     marks   [{i, j, best}], in places, fractions allowed */
 export function heatmap(parent, signal) {
@@ -47,7 +57,7 @@ export function heatmap(parent, signal) {
       }
     const cells = h('canvas', { width: n, height: m });
     cells.getContext('2d').putImageData(image, 0, 0);
-    context.imageSmoothingEnabled = false;
+    context.imageSmoothingEnabled = !data.x.choices && !data.y.choices;
     context.drawImage(cells, left, top, width, height);
   }
 
@@ -57,10 +67,10 @@ export function heatmap(parent, signal) {
     context.font = '12px system-ui, sans-serif';
     context.textAlign = 'center';
     context.textBaseline = 'top';
-    for (const i of tickIndices(n)) context.fillText(placeText(data.x.places[i]), left + ((i + 0.5) / n) * width, top + height + 6, width / TICKS);
+    for (const [i, text] of ticksOf(data.x)) context.fillText(text, left + ((i + 0.5) / n) * width, top + height + 6, width / TICKS);
     context.textAlign = 'right';
     context.textBaseline = 'middle';
-    for (const j of tickIndices(m)) context.fillText(placeText(data.y.places[j]), left - 6, top + height - ((j + 0.5) / m) * height, MARGIN.left - 30);
+    for (const [j, text] of ticksOf(data.y)) context.fillText(text, left - 6, top + height - ((j + 0.5) / m) * height, MARGIN.left - 30);
     context.fillStyle = colour('ink');
     context.textAlign = 'center';
     context.textBaseline = 'bottom';

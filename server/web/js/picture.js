@@ -97,7 +97,7 @@ export class SvgContext {
   }
 
   drawImage(canvas, x, y, width, height) {
-    this.parts.push(`<image x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" preserveAspectRatio="none" style="image-rendering: pixelated" href="${canvas.toDataURL()}"${this.common()}/>`);
+    this.parts.push(`<image x="${short(x)}" y="${short(y)}" width="${short(width)}" height="${short(height)}" preserveAspectRatio="none"${this.imageSmoothingEnabled === false ? ' style="image-rendering: pixelated"' : ''} href="${canvas.toDataURL()}"${this.common()}/>`);
   }
 
   // The whole picture; scale: units of the drawing per pixel.

@@ -16,7 +16,7 @@ function quantitiesOf(study) {
   const first = objective(study);
   const metric = (m) => ({ bounds: [m.at_least, m.at_most].filter((x) => x !== undefined), key: `metric:${m.name}`, title: titleOf(m), of: (t) => t.values?.[m.name] ?? (m === first ? t.value : undefined) });
   const parameter = (axis) => ({ key: `parameter:${axis.name}`, title: titleOf(axis), of: (t) => position(axis, t), log: axis.log, choices: axis.choices });
-  return [first, ...otherMetrics(study)].map(metric).concat(axesOf(study).map(parameter));
+  return [...[first, ...otherMetrics(study)].map(metric), { key: 'trial', title: 'trial', of: (t) => t.id }, ...axesOf(study).map(parameter)];
 }
 
 function axis(quantity) {

@@ -6,9 +6,10 @@ import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { count, number, value } from './format.js';
 import { saveMenu } from './save-menu.js';
-import { address } from './router.js';
+import { address, go } from './router.js';
 import { objective, otherMetrics } from './study-actions.js';
 import { colour, faded, isDark, onThemeChange } from './theme.js';
+import { roundNumbers } from './ticks.js';
 import { notableTrials } from './trials.js';
 import { control, guarded, NothingToShow, panel, select, table } from './widgets.js';
 
@@ -20,6 +21,9 @@ const TOP = 46;
 const BOTTOM = 54;
 const UNSET = 22; // px below the axes: where lines pass an axis whose parameter is not active
 const SIDE = 48;
+const TICKS = 4; // between the ends of an axis, about
+const DIGIT = 7.5; // px, the width of a character of a tick
+const REACH = 6; // px from a line within which the pointer is on it
 const LEAST = 96; // px between axes; with many axes the picture scrolls
 
 // An axis with the range of its parameter or, if it has none, that of the trials: share(x) from 0 at the bottom to 1.
@@ -34,7 +38,7 @@ function scaled(axis, numbers) {
   };
   const text = (x) => (axis.choices ? value(axis.choices[x] ?? '') : number(x, 4));
   const isSet = (x) => Number.isFinite(x) && !(axis.choices && x < 0);
-  return { name: axis.name, numbers, min, max, share, text, isSet, gaps: !numbers.every(isSet), brush: null };
+  return { name: axis.name, numbers, min, max, ticks: axis.choices ? [] : roundNumbers(min, max, TICKS, log).filter((x) => share(x) > 0.06 && share(x) < 0.94), share, text, isSet, gaps: !numbers.every(isSet), brush: null };
 }
 
 export async function parallelTab(element, feed, signal) {
@@ -77,6 +81,7 @@ export async function parallelTab(element, feed, signal) {
 
   let trials = [];
   let axes = [];
+  let hovered = null; // the index of the trial under the pointer
   let size = { width: 0, height: HEIGHT };
   const xOf = (i) => SIDE + (i * (size.width - 2 * SIDE)) / Math.max(1, axes.length - 1);
   const yAt = (axis, x) => (axis.isSet(x) ? yOf(axis.share(x)) : HEIGHT - BOTTOM + UNSET);
@@ -127,6 +132,18 @@ export async function parallelTab(element, feed, signal) {
       context.fillStyle = colour('muted');
       context.fillText(axis.text(axis.max), at, 24, room);
       context.fillText(axis.text(axis.min), at, HEIGHT - BOTTOM + 4, room);
+      context.textAlign = i === axes.length - 1 ? 'right' : 'left';
+      context.textBaseline = 'middle';
+      for (const tick of axis.ticks) {
+        const [text, y] = [axis.text(tick), yOf(axis.share(tick))];
+        const width = DIGIT * text.length;
+        context.fillStyle = faded('surface', 0.75); // legible on lines
+        context.fillRect(i === axes.length - 1 ? x - 3 - width : x + 3, y - 8, width, 16);
+        context.fillStyle = colour('muted');
+        context.fillText(text, x + (i === axes.length - 1 ? -5 : 5), y, room / 2);
+      }
+      context.textAlign = edge;
+      context.textBaseline = 'top';
       if (axis.gaps) context.fillText('not set', at, HEIGHT - BOTTOM + UNSET + 5, room);
       if (!axis.brush) return;
       context.fillStyle = faded('accent', 0.25);
@@ -136,6 +153,42 @@ export async function parallelTab(element, feed, signal) {
       context.strokeRect(x - 8, yOf(high), 16, yOf(low) - yOf(high));
     });
   }
+
+  // The chosen line nearest to a point of the picture, null if none is near.
+  function lineAt(x, y) {
+    const i = axes.findIndex((_, k) => xOf(k) > x);
+    if (i < 1) return null;
+    const t = (x - xOf(i - 1)) / (xOf(i) - xOf(i - 1));
+    const isChosen = chosen();
+    let [found, least] = [null, REACH];
+    trials.forEach((_, k) => {
+      const [a, b] = [axes[i - 1], axes[i]].map((axis) => yAt(axis, axis.numbers[k]));
+      const far = Math.abs(a + t * (b - a) - y);
+      if (isChosen[k] && far < least) [found, least] = [k, far];
+    });
+    return found;
+  }
+
+  function drawHovered(context) {
+    if (hovered === null) return;
+    context.strokeStyle = colour('ink');
+    context.lineWidth = 2.5;
+    context.beginPath();
+    axes.forEach((axis, i) => context.lineTo(xOf(i), yAt(axis, axis.numbers[hovered])));
+    context.stroke();
+    replace(readout, h('b', {}, `trial ${count(trials[hovered].id)}`), `: ${axes.map((axis) => `${axis.name} ${axis.isSet(axis.numbers[hovered]) ? axis.text(axis.numbers[hovered]) : '–'}`).join(', ')}`);
+  }
+
+  // Moves an axis; the order is kept when trials are read again.
+  let order = []; // names
+  function moveAxis(axis, to) {
+    axes = axes.filter((other) => other !== axis);
+    axes.splice(Math.max(0, Math.min(axes.length, to)), 0, axis);
+    order = axes.map(({ name }) => name);
+    draw();
+  }
+  const move = (text, by, label) => h('button', { type: 'button', class: 'small', 'aria-label': label, onclick: () => moveAxis(axisChosen(), axes.indexOf(axisChosen()) + by) }, text);
+  view.tools.querySelector('.wrap').append(move('◀', -1, 'move this axis to the left'), move('▶', 1, 'move this axis to the right'));
 
   async function picture() {
     const { SvgContext } = await import('./picture.js');
@@ -165,6 +218,7 @@ export async function parallelTab(element, feed, signal) {
     listChosen(kept);
     const values = kept.map((t) => t.value);
     replace(readout, `${count(kept.length)} of ${count(trials.length)} trials`, kept.length ? `, ${metric.name} from ${number(Math.min(...values))} to ${number(Math.max(...values))}` : '');
+    drawHovered(context);
     canvas.setAttribute('aria-label', `Parameters and values of ${trials.length} trials as lines through ${axes.map((a) => a.name).join(', ')}`);
   }
 
@@ -180,21 +234,40 @@ export async function parallelTab(element, feed, signal) {
     replace(chosenBody, brushed && top.length ? [h('h3', {}, `The best ${top.length} of them`), table('The best of the chosen trials', columns, top)] : null);
   }
 
-  // Dragging along an axis sets its range; a click on the axis removes it.
+  // Dragging along an axis sets its range; a click on the axis removes it. Dragging its name moves it. A click on a line
+  // opens its trial.
   let dragged = null;
   canvas.addEventListener('pointerdown', (event) => {
     const i = axes.findIndex((_, k) => Math.abs(event.offsetX - xOf(k)) < 16);
-    if (i < 0) return;
-    dragged = { axis: axes[i], from: event.offsetY };
+    const named = event.offsetY < TOP - 4 ? axes.reduce((best, axis, k) => (Math.abs(event.offsetX - xOf(k)) < Math.abs(event.offsetX - xOf(axes.indexOf(best))) ? axis : best), axes[0]) : null;
+    if (!named && i < 0) {
+      if (hovered !== null) go(address('studies', feed.id, 'trials', trials[hovered].id));
+      return;
+    }
+    dragged = { axis: named ?? axes[i], named: Boolean(named), from: event.offsetY };
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener('pointermove', (event) => {
-    if (!dragged) return;
+    if (!dragged) {
+      const now = lineAt(event.offsetX, event.offsetY);
+      if (now === hovered) return;
+      hovered = now;
+      canvas.style.cursor = now === null ? '' : 'pointer';
+      draw();
+      return;
+    }
+    if (dragged.named) return;
     const shares = [dragged.from, event.offsetY].map((y) => 1 - (y - TOP) / (HEIGHT - TOP - BOTTOM)).sort((a, b) => a - b);
     dragged.axis.brush = shares[1] - shares[0] > 0.01 ? shares : null;
     draw();
   });
-  canvas.addEventListener('pointerup', () => {
+  canvas.addEventListener('pointerleave', () => {
+    if (hovered === null) return;
+    hovered = null;
+    draw();
+  });
+  canvas.addEventListener('pointerup', (event) => {
+    if (dragged?.named) moveAxis(dragged.axis, axes.reduce((best, _, k) => (Math.abs(event.offsetX - xOf(k)) < Math.abs(event.offsetX - xOf(best)) ? k : best), 0));
     if (dragged) which.value = dragged.axis.name;
     showBrush();
     dragged = null;
@@ -214,6 +287,7 @@ export async function parallelTab(element, feed, signal) {
         async () => {
           const brushes = new Map(axes.map((axis) => [axis.name, axis.brush]));
           trials = await notableTrials(feed.study, BEST, NEWEST, signal);
+          hovered = null;
           if (!trials.length) {
             axes = [];
             throw new NothingToShow('No values have been reported yet.');
@@ -221,9 +295,10 @@ export async function parallelTab(element, feed, signal) {
           axes = axesOf(feed.study).map((axis) => scaled(axis, trials.map((t) => position(axis, t))));
           for (const { name } of otherMetrics(feed.study)) axes.push(scaled({ name, choices: null }, trials.map((t) => t.values?.[name])));
           axes.push(scaled({ name: metric.name, choices: null }, trials.map((t) => t.value)));
+          if (order.length) axes.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
           for (const axis of axes) axis.brush = brushes.get(axis.name) ?? null;
           if (which.options.length !== axes.length) replace(which, axes.map((axis) => h('option', { value: axis.name }, axis.name)));
-          view.note(`${feed.study.trials_completed > trials.length ? `The best ${BEST} trials and the newest ${NEWEST}` : 'All trials with a value'}. Drag along an axis to select a range.`);
+          view.note(`${feed.study.trials_completed > trials.length ? `The best ${BEST} trials and the newest ${NEWEST}` : 'All trials with a value'}. Drag along an axis to select a range, and its name to move it. Click a line to open its trial.`);
           draw();
         },
         signal,

@@ -8,7 +8,7 @@ import { number, value } from './format.js';
 import { heatmap } from './heatmap.js';
 import { pointText } from './pending.js';
 import { predict } from './predict.js';
-import { objective } from './study-actions.js';
+import { modelledMetrics } from './study-actions.js';
 import { colour } from './theme.js';
 import { lastTrials, notableTrials } from './trials.js';
 import { control, empty, guarded, legend, NothingToShow, panel, select, toggle } from './widgets.js';
@@ -134,12 +134,17 @@ export async function posteriorTab(element, feed, signal) {
     replace(element, empty('This study has a kernel matrix; its candidates have no parameters to vary.'));
     return;
   }
-  const metric = objective(feed.study).name;
+  const modelled = modelledMetrics(feed.study);
+  let metric = modelled[0].name;
   const choice = { through: 'recommended', x: '', y: '', what: 'std', together: false };
   const slices = panel('Along each parameter', {
     wide: true,
     tools: [
       legend([['line c-value', 'mean'], ['band c-value', '± 2 std'], ['dashed c-best', 'the point']]),
+      ...(modelled.length > 1 ? [control('of', select(modelled.map(({ name }) => [name, name]), metric, (name) => {
+        metric = name;
+        read();
+      }))] : []),
       control('through', select([['recommended', 'the best mean'], ['observed', 'the best reported value']], choice.through, (which) => {
         choice.through = which;
         read();
@@ -226,12 +231,14 @@ export async function posteriorTab(element, feed, signal) {
           ['mean', choice.what].forEach((what, k) =>
             pictures[k].show({
               label: `${what} over ${x.name} and ${y.name}`,
-              x: { name: x.name, places: across },
-              y: { name: y.name, places: up },
+              x: { ...x, places: across },
+              y: { ...y, places: up },
               values: up.map((_, j) => predictions.slice(j * across.length, (j + 1) * across.length).map((p) => p[what])),
               marks,
             }),
           );
+          const { goal } = modelled.find(({ name }) => name === metric);
+          replace(titles[0], `Mean of ${metric}${goal ? `: ${goal === 'minimize' ? 'dark' : 'bright'} is better` : ''}`);
           replace(titles[1], BESIDE[choice.what]);
           const others = axes.filter((axis) => axis !== x && axis !== y);
           map.note(`${others.length ? `The other parameters have their values at the point above. ` : ''}Dots: tried points${feed.study.trials_completed > tried.length ? ` (the best ${TRIED} and the newest ${TRIED})` : ''}. Ring: the point above.`);
