@@ -75,6 +75,25 @@ static void encode_properties(wire_writer *w, const wire_parameter *p)
     wire_optional_string(w, "scaling", p->scaling);
 }
 
+static void encode_condition(wire_writer *w, const wire_study *study, const wire_parameter *p)
+{
+    const wire_parameter *parent = &study->parameters[p->parent];
+    wire_key(w, "active_when");
+    wire_object_begin(w);
+    wire_string_member(w, "parameter", parent->name);
+    if (p->parent_values) {
+        wire_key(w, "in");
+        wire_array_begin(w);
+        for (size_t i = 0; i < p->n_parent_values; i++)
+            wire_encode_parameter_value(w, parent, p->parent_values[i]);
+        wire_array_end(w);
+    } else {
+        encode_bound(w, "min", parent, p->parent_min);
+        encode_bound(w, "max", parent, p->parent_max);
+    }
+    wire_object_end(w);
+}
+
 static void encode_parameter(wire_writer *w, const wire_study *study, const wire_parameter *p)
 {
     static const char *const types[] = {
@@ -117,23 +136,8 @@ static void encode_parameter(wire_writer *w, const wire_study *study, const wire
         wire_key(w, "default");
         wire_encode_parameter_value(w, p, p->default_value);
     }
-    if (p->parent != WIRE_NO_PARENT) {
-        const wire_parameter *parent = &study->parameters[p->parent];
-        wire_key(w, "active_when");
-        wire_object_begin(w);
-        wire_string_member(w, "parameter", parent->name);
-        if (p->parent_values) {
-            wire_key(w, "in");
-            wire_array_begin(w);
-            for (size_t i = 0; i < p->n_parent_values; i++)
-                wire_encode_parameter_value(w, parent, p->parent_values[i]);
-            wire_array_end(w);
-        } else {
-            encode_bound(w, "min", parent, p->parent_min);
-            encode_bound(w, "max", parent, p->parent_max);
-        }
-        wire_object_end(w);
-    }
+    if (p->parent != WIRE_NO_PARENT)
+        encode_condition(w, study, p);
     wire_object_end(w);
 }
 

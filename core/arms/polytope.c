@@ -132,6 +132,36 @@ static void sort_columns(bandit_polytope *p, size_t all, const size_t *pivots, s
     p->pivots = p->coordinates + p->n;
 }
 
+/* Lays out the coefficients in `at`, and sets the bounds of the n coordinates. */
+static void place_coefficients(bandit_polytope *p, const bandit_genome *g, size_t n_rules, double *at)
+{
+    p->low = at;
+    p->high = p->low + p->n;
+    p->c = p->high + p->n;
+    p->d = p->c + p->n_pivots;
+    p->h = p->d + p->n_pivots * p->n;
+    p->g = p->h + 3 * n_rules + 1;
+    for (size_t j = 0; j < p->n; j++) {
+        p->low[j] = g->choices[p->coordinates[j]].low;
+        p->high[j] = g->choices[p->coordinates[j]].high;
+    }
+}
+
+/* Solves the q eliminated equations, of all + 1 numbers each, for their pivots: pivot = c − d · coordinates. */
+static void solve_for_pivots(bandit_polytope *p, const double *equations, size_t q, size_t all,
+                             const size_t *pivots, const size_t *column)
+{
+    for (size_t k = 0, at = 0; k < q; k++) {
+        const double *equation = equations + k * (all + 1);
+        if (pivots[k] == SIZE_MAX)
+            continue;
+        p->c[at] = equation[all];
+        for (size_t j = 0; j < p->n; j++)
+            p->d[at * p->n + j] = equation[column[j]];
+        at++;
+    }
+}
+
 bandit_status bandit_polytope_build(bandit_polytope *p, const bandit_genome *g, const double *coded,
                                     bandit_error *err)
 {
@@ -159,25 +189,8 @@ bandit_status bandit_polytope_build(bandit_polytope *p, const bandit_genome *g, 
     }
     eliminate(p, q, all, equations, pivots);
     sort_columns(p, all, pivots, q, column, free_parameters);
-    p->low = reduced + s->n + 1;
-    p->high = p->low + p->n;
-    p->c = p->high + p->n;
-    p->d = p->c + p->n_pivots;
-    p->h = p->d + p->n_pivots * p->n;
-    p->g = p->h + 3 * r + 1;
-    for (size_t j = 0; j < p->n; j++) {
-        p->low[j] = g->choices[p->coordinates[j]].low;
-        p->high[j] = g->choices[p->coordinates[j]].high;
-    }
-    for (size_t k = 0, at = 0; k < q; k++) {
-        const double *equation = equations + k * (all + 1);
-        if (pivots[k] == SIZE_MAX)
-            continue;
-        p->c[at] = equation[all];
-        for (size_t j = 0; j < p->n; j++)
-            p->d[at * p->n + j] = equation[column[j]];
-        at++;
-    }
+    place_coefficients(p, g, r, reduced + s->n + 1);
+    solve_for_pivots(p, equations, q, all, pivots, column);
     for (size_t k = 0; k < r; k++) {
         if (!rules->list[k].equality && fill_row(p, g, &rules->list[k], all, coded, row)) {
             double bound = reduce_row(p, row, all, column, reduced);
