@@ -2,7 +2,7 @@
 #ifndef PROTO_ENCODE_EXPORT_H
 #define PROTO_ENCODE_EXPORT_H
 
-#include "proto/wire.h"
+#include "proto/trials.h"
 
 /* The table, which wire_observations_reader can read back: trial, candidate or the parameters, value, state,
  * attempt, worker, reason, told_at, repeats, values.<name> of each recorded metric, origin, observation, batch,

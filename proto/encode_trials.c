@@ -1,5 +1,6 @@
 #include "proto/encode.h"
 #include "proto/recorded_values.h"
+#include "proto/trials.h"
 
 #include <stdlib.h>
 #include <string.h>

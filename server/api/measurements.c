@@ -1,6 +1,7 @@
 /* The measurements of many trials at once, for charts of their learning curves. */
 #include "proto/arrays.h"
 #include "proto/integer.h"
+#include "proto/trials.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/http/paging.h"

@@ -1,6 +1,7 @@
 /* Reading imported results, and amending one. */
 #include "proto/arrays.h"
 #include "proto/changes.h"
+#include "proto/trials.h"
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
 #include "server/app.h"

@@ -1,5 +1,6 @@
 /* Reading trials: the list, and one trial with its whole history. */
 #include "proto/arrays.h"
+#include "proto/trials.h"
 #include "server/api/handlers.h"
 #include "server/api/trial_order.h"
 #include "server/app.h"

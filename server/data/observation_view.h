@@ -2,6 +2,7 @@
 #ifndef SERVER_DATA_OBSERVATION_VIEW_H
 #define SERVER_DATA_OBSERVATION_VIEW_H
 
+#include "proto/trials.h"
 #include "server/data/trial_view.h"
 
 /* Without its amendments; borrows from all that it is given. point, key: as of trial_view. */

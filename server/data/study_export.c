@@ -2,6 +2,7 @@
 
 #include "proto/encode_export.h"
 #include "proto/study_file.h"
+#include "proto/trials.h"
 #include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/definition.h"

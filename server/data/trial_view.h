@@ -2,7 +2,7 @@
 #ifndef SERVER_DATA_TRIAL_VIEW_H
 #define SERVER_DATA_TRIAL_VIEW_H
 
-#include "proto/wire.h"
+#include "proto/trials.h"
 #include "server/store/store.h"
 
 /* The study that the trials are of. */

@@ -2,6 +2,7 @@
 #include "server/study/amend.h"
 
 #include "proto/changes.h"
+#include "proto/trials.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/data/candidate_keys.h"

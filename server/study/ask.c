@@ -1,6 +1,7 @@
 /* Asks: which trials an ask gets, and how they are answered. waiting.c handles asks that wait. */
 #include "server/study/ask.h"
 
+#include "proto/trials.h"
 #include "server/base/clock.h"
 #include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"

@@ -1,5 +1,6 @@
 #include "server/study/observations.h"
 
+#include "proto/trials.h"
 #include "server/base/clock.h"
 #include "server/study/points.h"
 #include "server/study/requests.h"

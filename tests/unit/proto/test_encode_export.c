@@ -3,6 +3,7 @@
 #include "proto/encode_export.h"
 #include "proto/read_observations.h"
 #include "proto/tokens.h"
+#include "proto/trials.h"
 #include "tests/support/refusals.h"
 
 #include <math.h>

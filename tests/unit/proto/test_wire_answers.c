@@ -1,5 +1,6 @@
 /* Answers, against their text written down by hand. */
 #include "proto/encode_events.h"
+#include "proto/trials.h"
 #include "proto/wire.h"
 #include "tests/support/refusals.h"
 

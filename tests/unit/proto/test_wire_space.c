@@ -1,5 +1,6 @@
 /* Spaces of parameters: their definition, points in them, and back. */
 #include "bandit/algorithm.h"
+#include "proto/trials.h"
 #include "proto/wire.h"
 #include "tests/support/refusals.h"
 
