@@ -81,6 +81,11 @@ static bool set_text(json_t *object, const char *name, const char *text)
     return json_object_set_new(object, name, json_string(text)) == 0;
 }
 
+static bool is_word(const json_t *json, const char *word)
+{
+    return json_is_string(json) && strcmp(json_string_value(json), word) == 0;
+}
+
 /* False: out of memory. */
 static bool change(json_t *definition, json_t *changes, const wire_fork *fork, const char *from)
 {
@@ -91,6 +96,8 @@ static bool change(json_t *definition, json_t *changes, const wire_fork *fork, c
         json_object_del(definition, "algorithm");
     if (!aims && !json_object_get(definition, "aim"))
         fine = set_text(definition, "aim", "regret");
+    if (is_word(json_object_get(changes, "feedback"), "batch"))
+        json_object_del(definition, "min_in_flight"); /* it applies only to the other feedback */
     json_object_foreach(changes, name, value)
     {
         bool in_domain = strcmp(name, "constraints") == 0;

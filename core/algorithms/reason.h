@@ -20,7 +20,7 @@ static inline void bandit_reason_set_model(bandit_reason *out, double mean, doub
 static inline void bandit_reason_split_value(bandit_reason *out)
 {
     out->promise = out->mean[0] - out->incumbent;
-    out->ignorance = out->score - out->mean[0];
+    out->ignorance = out->score + out->penalty - out->mean[0];
 }
 
 /* For an expected improvement s h(z), z = gap / s: gap Phi(z) + s phi(z). */
@@ -34,7 +34,7 @@ static inline void bandit_reason_split_improvement(bandit_reason *out, double ga
 static inline void bandit_reason_split_variance(bandit_reason *out)
 {
     out->promise = 0.0;
-    out->ignorance = out->score;
+    out->ignorance = out->score + out->penalty;
 }
 
 #endif

@@ -485,6 +485,8 @@ bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
         double incumbent = improves ? incumbent_of(e, b, limits->fixed) : leading_mean(e, b, features);
         bandit_space_features_of(engine->arms, arm, features);
         objective.values(&c, features, 1, &out->score);
+        if (c.penalty > 0.0 && !improves)
+            out->penalty = c.penalty * bandit_feasibility_shortfall(&e->feasibility, features, NULL);
         bandit_surface_look(&b->surface, features);
         bandit_reason_set_model(out, b->surface.mean, b->surface.variance, incumbent);
         split(&c, out);

@@ -165,6 +165,37 @@ static void take_outcome(past *p, int64_t trial, trial_state state, bool has_val
         t->told_seq = told_seq;
 }
 
+static void take_imports(reading *r, const store_observation *list, size_t n)
+{
+    past *p = r->p;
+    if (!wire_grow(&p->imports, &p->imports_capacity, p->n_imports + n, 64, sizeof *p->imports)) {
+        fail(r, STORE_NO_MEMORY);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        p->imports[p->n_imports++] = (past_import){.candidate = list[i].candidate, .has_value = true};
+}
+
+static void amend_import(past *p, int64_t number, bool has_value)
+{
+    if (number >= 1 && (size_t)number <= p->n_imports)
+        p->imports[number - 1].has_value = has_value;
+}
+
+static void mark_retired(reading *r, const uint32_t *list, size_t n, bool retired)
+{
+    past *p = r->p;
+    for (size_t i = 0; i < n; i++) {
+        size_t arm = list[i], before = p->n_retired;
+        if (!wire_grow(&p->retired, &p->n_retired, arm + 1, 64, sizeof *p->retired)) {
+            fail(r, STORE_NO_MEMORY);
+            return;
+        }
+        memset(p->retired + before, 0, (p->n_retired - before) * sizeof *p->retired);
+        p->retired[arm] = retired;
+    }
+}
+
 static void more_candidates(past *p, int64_t count)
 {
     if (count > p->candidates)
@@ -181,7 +212,9 @@ static void take_known(void *arg, int64_t seq, int64_t time, const char *type, c
             ? NULL
             : decode(r, time, type, payload,
                      1u << EVENT_STUDY_CREATED | 1u << EVENT_STUDY_CHANGED | 1u << EVENT_CANDIDATES_SET |
-                         1u << EVENT_CANDIDATES_ADDED | 1u << EVENT_TRIAL_TOLD | 1u << EVENT_TRIAL_AMENDED);
+                         1u << EVENT_CANDIDATES_ADDED | 1u << EVENT_TRIAL_TOLD | 1u << EVENT_TRIAL_AMENDED |
+                         1u << EVENT_CANDIDATES_RETIRED | 1u << EVENT_CANDIDATES_RESTORED |
+                         1u << EVENT_OBSERVATIONS_ADDED | 1u << EVENT_OBSERVATION_AMENDED);
     if (!event)
         return;
     if (event->type == EVENT_STUDY_CREATED)
@@ -192,6 +225,14 @@ static void take_known(void *arg, int64_t seq, int64_t time, const char *type, c
         more_candidates(p, event->u.candidates.count);
     else if (event->type == EVENT_CANDIDATES_ADDED)
         more_candidates(p, event->u.added.first + (int64_t)event->u.added.points.n);
+    else if (event->type == EVENT_CANDIDATES_RETIRED)
+        mark_retired(r, event->u.retired.list, event->u.retired.n, true);
+    else if (event->type == EVENT_CANDIDATES_RESTORED)
+        mark_retired(r, event->u.restored.list, event->u.restored.n, false);
+    else if (event->type == EVENT_OBSERVATIONS_ADDED)
+        take_imports(r, event->u.observed.list, event->u.observed.n);
+    else if (event->type == EVENT_OBSERVATION_AMENDED)
+        amend_import(p, event->u.reobserved.observation, event->u.reobserved.has_value);
     else if (event->type == EVENT_TRIAL_TOLD)
         take_outcome(p, event->u.told.trial, event->u.told.state, event->u.told.has_value, seq);
     else if (event->type == EVENT_TRIAL_AMENDED)
@@ -240,5 +281,7 @@ void past_clear(past *p)
     free(p->now.dictionary);
     free(p->now.state);
     free(p->fixed);
+    free(p->imports);
+    free(p->retired);
     *p = (past){0};
 }

@@ -13,6 +13,12 @@ typedef struct past_trial {
     int64_t told_seq; /* 0: not yet */
 } past_trial;
 
+/* An imported result as it was then. */
+typedef struct past_import {
+    uint32_t candidate;
+    bool has_value;
+} past_import;
+
 typedef struct past {
     int64_t trial;
     int64_t seq, time;   /* of the log entry that planned it */
@@ -24,6 +30,9 @@ typedef struct past {
     int64_t *through;       /* batch + 1 entries: through_seq of each batch so far */
     store_engine_state now; /* of the batch's start; borrows `sums` */
     double *fixed;          /* the values that the ask fixed for this pick, coded; NULL: none */
+    past_import *imports;   /* n_imports, by number */
+    bool *retired;          /* n_retired candidates, from the first: was it retired? */
+    size_t n_imports, imports_capacity, n_retired;
     size_t n_sums, n_fixed, trials_capacity, sums_capacity, through_capacity;
 } past;
 

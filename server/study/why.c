@@ -63,6 +63,20 @@ static bool is_closed(const past *p, const past_trial *t)
     return t->told_seq > 0 && joined_by(p, t->told_seq) <= p->now.batch;
 }
 
+/* Imported results show that points can be evaluated, and retired candidates no longer count. False: out of memory. */
+static bool count_others(explanation *x)
+{
+    const past *p = &x->past;
+    bool fine = true;
+    for (size_t i = 0; fine && i < p->n_imports && study_pulls_once(x->s); i++)
+        if (p->imports[i].has_value)
+            fine = study_count_outcome(x->s, p->imports[i].candidate, TRIAL_COMPLETED, true);
+    for (size_t arm = 0; fine && arm < p->n_retired && (int64_t)arm < x->s->candidates; arm++)
+        if (p->retired[arm])
+            fine = study_mark_retired(x->s, (uint32_t)arm);
+    return fine;
+}
+
 /* Counts failures as the plans so far did: by batch, and within a batch by number. */
 static bool count_failures(explanation *x)
 {
@@ -86,7 +100,7 @@ static bool count_failures(explanation *x)
     }
     free(first);
     free(order);
-    return fine;
+    return fine && count_others(x);
 }
 
 static void restore(explanation *x, engine_outcome *out)

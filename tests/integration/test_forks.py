@@ -161,3 +161,11 @@ def test_a_repeated_changed_fork_is_one_study(server):
     headers = {"Idempotency-Key": "a-changed-fork"}
     answers = [client.post(f"/v1/studies/{study}/fork", {"id": "repeated-change", "seed": 5}, headers=headers) for _ in range(2)]
     assert [answer.status for answer in answers] == [201, 201] and answers[0].body == answers[1].body
+
+
+def test_a_fork_may_go_from_async_to_batches_with_min_in_flight(server):
+    client = server.client()
+    study = told_study(client, 6, feedback="async", min_in_flight=2)
+    forked = fork(client, study, id="in-batches", feedback="batch")
+    assert forked["feedback"] == "batch" and "min_in_flight" not in forked, forked
+    assert fork(client, study, id="still-async", seed=9)["min_in_flight"] == 2

@@ -137,3 +137,24 @@ def test_after_a_restart():
         server.stop()
         server.start()
         assert [why(server.client(), study, n) for n in (7, 12)] == before
+
+
+def test_retired_candidates_no_longer_count_as_failed(server):
+    """The failures of candidates that are retired do not keep the search away from their neighbours, and the reasons say
+    what the search did."""
+    client, chosen = server.client(), []
+    for outcome in ("failed", "stopped"):
+        domain = {"type": "candidates", "points": [[i / 60] for i in range(61)]}
+        study = client.create({"metric": {"name": "v", "goal": "maximize"}, "domain": domain, "seed": 8})["id"]
+        reasons = []
+        for _ in range(16):
+            (trial,) = client.ask(study, 1, wait_seconds=30)["trials"]
+            reasons.append((trial["candidate"], {**why(client, study, trial["id"]), "planned_at": None}))
+            x = trial["point"][0]
+            fails = x > 0.6
+            client.tell(study, [{"trial": trial["id"], **({"state": outcome} if fails else {"value": x})}])
+            path = f"/v1/studies/{study}/candidates/retire"
+            assert not fails or client.post(path, {"candidates": [trial["candidate"]]}).status == 200
+        chosen.append(reasons)
+    failed, stopped = chosen
+    assert failed == stopped, next(pair for pair in zip(failed, stopped) if pair[0] != pair[1])

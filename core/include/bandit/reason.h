@@ -36,12 +36,13 @@ typedef struct bandit_reason {
     /* Of the arm, with the picks in flight hallucinated; Bayesian, in reward units, one entry per metric. */
     double mean[BANDIT_MOST_METRICS], variance[BANDIT_MOST_METRICS];
     double left;      /* the share of the prior's variance that is left, of the first metric */
-    double score;     /* what the rule maximizes, in the units of the model; less where evaluations fail */
+    double score;     /* what the rule maximizes, in the units of the model, less the penalty */
+    double penalty;   /* of an upper bound, a sample or a mean, where evaluations fail; otherwise 0 */
     double width;     /* of an upper bound, in Bayesian standard deviations */
     double incumbent; /* the mean to improve on, in reward units */
     /* By how much the rule expects the arm to exceed the incumbent, in the units of the model: what its mean
      * alone promises, and what its uncertainty adds. Their sum is the expected improvement, or the bound or
-     * the sample less the incumbent. */
+     * the sample less the incumbent, without the penalty. */
     double promise, ignorance;
 } bandit_reason;
 

@@ -18,7 +18,8 @@ typedef struct reasoned {
     bandit_engine *engine;
     bool *met; /* arms with a result, or in flight */
     bandit_select_limits limits;
-    size_t scored; /* picks that had a score */
+    size_t scored;    /* picks that had a score */
+    size_t penalized; /* arms that had a penalty */
 } reasoned;
 
 static const bandit_metric metrics[METRICS] = {
@@ -65,7 +66,7 @@ static void check_split(const bandit_reason *y, bool in_model_units)
     else if ((y->rule == BANDIT_REASON_BOUND || y->rule == BANDIT_REASON_SAMPLE ||
               y->rule == BANDIT_REASON_MEAN) &&
              in_model_units)
-        assert_near(sum + y->incumbent, y->score, 1e-9 * (1.0 + fabs(y->score)));
+        assert_near(sum + y->incumbent, y->score + y->penalty, 1e-9 * (1.0 + fabs(y->score)));
     if (y->rule == BANDIT_REASON_BOUND && in_model_units && y->incumbent == y->incumbent)
         assert_near(y->ignorance, y->width * sqrt(y->variance[0]), 1e-6 * (1.0 + y->ignorance));
 }
@@ -87,6 +88,9 @@ static void check_pick(reasoned *r, const bandit_pick *picks, size_t n)
             continue;
         must(bandit_engine_explain(again, arm, &r->limits, &bandit_executor_serial, &of_arm, &err), &err);
         assert_int_equal(of_arm.rule, of_pick.rule);
+        r->penalized += of_arm.penalty > 0.0;
+        if (of_arm.n == 1 && of_arm.rule != BANDIT_REASON_IMPROVEMENT)
+            check_split(&of_arm, !r->options.standardize_rewards);
         double slack = small_is_open(r->set) ? 1e-6 * (1.0 + fabs(of_arm.score)) : 0.0;
         if (of_arm.score > of_pick.score + slack)
             fail_msg("%s, set %d, pick %zu: arm %u has %.17g, and the picked arm %u %.17g", name, (int)r->set,
@@ -118,6 +122,8 @@ static void begin(reasoned *r, const bandit_pick *picks, size_t n)
     must(bandit_engine_begin_batch(r->engine, results, n, NULL, 0, &bandit_executor_serial, &err), &err);
 }
 
+static size_t penalties; /* of all studies */
+
 static size_t study(small_set set, const bandit_options *o)
 {
     reasoned r = {.set = set, .options = *o, .limits = BANDIT_SELECT_LIMITS_INIT};
@@ -148,6 +154,7 @@ static size_t study(small_set set, const bandit_options *o)
     free(r.met);
     bandit_engine_free(r.engine);
     bandit_arms_free(r.arms);
+    penalties += r.penalized;
     return r.scored;
 }
 
@@ -175,6 +182,7 @@ static void the_picked_arm_has_the_largest_score(void **state)
                 study(set, &o);
         }
     }
+    assert_true(penalties > 0); /* else the split has not been checked where evaluations fail */
 }
 
 static void also_with_several_metrics(void **state)
