@@ -31,6 +31,9 @@ static void import_free(void *context)
 /* In `list`, until the candidate is found: it is given by its features. */
 enum { BY_FEATURES = -1 };
 
+/* Each of them is an entry of the log, and all are written in one turn of the study. */
+enum { MOST_BROKEN = 10000 };
+
 /* Adds what is wrong with a row of a table, without pointers. */
 static void add_row_errors(const char *place, const wire_errors *from, wire_errors *errors)
 {
@@ -105,6 +108,12 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     if (width == 0 && named >= in->candidates) {
         wire_errors_add(errors, place, "there are %lld candidates, numbered from 0: %lld is not one of them",
                         (long long)in->candidates, (long long)named);
+        return false;
+    }
+    if (o->broken && ++in->n_broken > MOST_BROKEN) {
+        wire_errors_add(errors, in->is_json ? place : "",
+                        "%s%smore than %d results break a constraint: import the table in parts",
+                        in->is_json ? "" : place, in->is_json ? "" : ": ", MOST_BROKEN);
         return false;
     }
     if (!read_values(in, place, o, &value, &recorded, errors))

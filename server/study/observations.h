@@ -21,7 +21,7 @@ typedef struct import {
     double *points; /* n x parameters, coded, for a space; n x features for candidates, once one is given by
                      * them. The candidates in `list` are found later. NULL: all have numbers */
     size_t n, n_points, capacity, points_capacity; /* n_points: rows of `points` that are set */
-    size_t broken_capacity;
+    size_t broken_capacity, n_broken;
     size_t n_left_out;  /* results at points that break a constraint of an enumerated space */
     wire_errors misses; /* keys that no candidate has */
     bool is_json;

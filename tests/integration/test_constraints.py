@@ -281,6 +281,24 @@ def test_own_trials_that_break_a_rule_can_be_infeasible():
         refusal(client.post(f"/v1/studies/{free}/trials?broken=infeasible", {"parameters": good}), 422)
 
 
+def test_one_import_has_a_limited_number_of_broken_points():
+    """Each is an entry of the log, and the study does nothing else meanwhile."""
+    most = 10_000
+    rows = "x,z,value\n" + "0.5,0.1,1\n" + "0.9,0.5,1\n" * most
+    with Server() as server:
+        client = server.client()
+        numbers = [{"name": name, "type": "double", "min": 0, "max": 1} for name in "xz"]
+        study = client.create(constrained(numbers, ["x + z <= 1"]))["id"]
+        path = f"/v1/studies/{study}/observations?broken=infeasible"
+        answer = client.post(path, (rows + "0.9,0.6,1\n").encode(), content_type="text/csv")
+        refusal(answer, 422)
+        assert f"line {most + 3}, row {most + 2}: more than 10000 results break a constraint" in answer.body.decode(), answer
+        answer = client.post(path, {"observations": [{"parameters": {"x": 0.9, "z": 0.9}, "value": 1}] * (most + 1)})
+        assert refusal(answer, 422)["errors"][0]["pointer"] == f"/observations/{most}", answer
+        assert client.study(study)["observations"] == 0
+        assert client.post(path, rows.encode(), content_type="text/csv").json["accepted"] == most + 1
+
+
 REFUSED = {
     "a column is named": (MIX, ["water + oil <= 1", "water + oli <= 1"], "/domain/constraints/1", "column 9: 'oli' is not a parameter of this space"),
     "no list": (MIX, "water <= 1", "/domain/constraints", "must be a list"),
