@@ -320,6 +320,71 @@ static void an_older_schema_is_to_be_migrated_first(void **state)
     assert_int_equal(problems, 0);
 }
 
+typedef struct nested {
+    store *s;
+    int64_t study;
+    int depth;
+    store_status deepest;
+} nested;
+
+static void at_the_bottom(void *arg, int64_t trial, double value, int64_t told_at)
+{
+    nested *n = arg;
+    (void)trial;
+    (void)value;
+    (void)told_at;
+    n->depth = 5;
+}
+
+static void at_a_trial(void *arg, const store_trial *trial)
+{
+    nested *n = arg;
+    (void)trial;
+    n->depth = 4;
+    n->deepest = store_read_values(n->s, n->study, at_the_bottom, n, NULL);
+}
+
+static void at_a_batch(void *arg, const store_batch *batch)
+{
+    nested *n = arg;
+    (void)batch;
+    n->depth = 3;
+    assert_int_equal(store_read_trials(n->s, n->study, &(store_trial_filter){0}, 1, at_a_trial, n, NULL),
+                     STORE_OK);
+}
+
+static void at_a_study(void *arg, const store_study *study)
+{
+    nested *n = arg;
+    n->study = study->study;
+    assert_int_equal(store_read_batches(n->s, n->study, -1, 1, at_a_batch, n, NULL), STORE_OK);
+}
+
+static void at_an_entry(void *arg, const store_study *study)
+{
+    nested *n = arg;
+    assert_int_equal(store_read_study(n->s, study->id, at_a_study, n, NULL), STORE_OK);
+}
+
+/* Reads of a snapshot may read in their callbacks, to a depth; one more is refused, and harms nothing. */
+static void reads_inside_each_other_are_limited(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    store *s = store_fixture_open(path);
+    int64_t last_seq = 0;
+    store_fixture_history(s, "x", 51, 300);
+    store_close(s);
+    assert_int_equal(store_open_snapshot(&s, path, NULL), STORE_OK);
+    nested n = {.s = s};
+    store_study_filter all = {0};
+    assert_int_equal(store_read_studies(s, &all, 1, at_an_entry, &n, NULL), STORE_OK);
+    assert_int_equal(n.depth, 4);
+    assert_int_equal(n.deepest, STORE_BUSY);
+    assert_int_equal(store_read_study(s, "x", take_last_seq, &last_seq, NULL), STORE_OK);
+    assert_true(last_seq > 0);
+    store_close(s);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -331,6 +396,7 @@ int main(void)
         T(copies_are_made_while_writing),
         T(a_copy_that_fails_leaves_nothing),
         T(an_older_schema_is_to_be_migrated_first),
+        T(reads_inside_each_other_are_limited),
 #undef T
     };
     return cmocka_run_group_tests_name("sqlite_check", tests, NULL, NULL);

@@ -1,7 +1,6 @@
 /* The pool of connections for reading, and their short transactions. */
 #include "server/store/sqlite/sqlite.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 /* Never waits for a connection, since a row's callback may read from the store again. NULL: none can be
@@ -66,7 +65,10 @@ sql_connection *sqlite_begin_read(store *base, store_status *status, store_error
 {
     sqlite_store *s = sqlite_of(base);
     if (s->snapshot) { /* its transaction is open already */
-        assert(s->writer.n_suspended < sizeof s->writer.suspended / sizeof *s->writer.suspended);
+        if (s->writer.n_suspended == sizeof s->writer.suspended / sizeof *s->writer.suspended) {
+            *status = store_fail(err, STORE_BUSY, "too many reads of a snapshot are inside each other");
+            return NULL;
+        }
         s->writer.suspended[s->writer.n_suspended++] = s->writer.started;
         return &s->writer.base;
     }
