@@ -158,6 +158,7 @@ static store_status read_attempts(const place *p, int64_t after, lines *out)
 {
     lines trials = {0};
     store_status status = read_trials(p, after, &trials);
+    out->no_memory |= trials.no_memory;
     for (size_t i = 0; !status && i < trials.n; i++) {
         int64_t trial = after + 1 + (int64_t)i; /* their numbers have no gaps */
         add(out, trial, "trial %lld", I(trial));
