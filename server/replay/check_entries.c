@@ -57,6 +57,18 @@ static bool below(rebuild_problem *p, const char *member, const uint32_t *list, 
     return true;
 }
 
+/* Keys come in several entries: before others replace them, all are known, and no two may be the same. The last ones are
+ * checked at the end of the log (rebuild_finish). */
+static bool check_keys(rebuild *r, rebuild_problem *p)
+{
+    size_t first, second;
+    wire_status status = wire_keys_find_repeated(&r->keys, &first, &second);
+    if (status == WIRE_NO_MEMORY)
+        return rebuild_out_of_memory(p);
+    return status == WIRE_OK ||
+           rebuild_refuse(p, "keys", "candidates %zu and %zu had the same key before", first, second);
+}
+
 /* ---- studies ------------------------------------------------------------------------------------------- */
 
 static bool check_created(rebuild *r, const store_event *event, rebuild_problem *p)
@@ -171,6 +183,8 @@ static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
         event->u.candidates.content = described.u.candidates.content;
         r->attached = true;
     }
+    if (!check_keys(r, p))
+        return false;
     wire_keys_clear(&r->keys);
     r->candidates = event->u.candidates.count;
     r->columns = event->u.candidates.dimension;
@@ -291,7 +305,6 @@ static bool check_requeued(const rebuild *r, const store_event *event, rebuild_p
 
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-/* That keys are unique is checked once all are known. */
 static bool check_keyed(rebuild *r, const store_event *event, rebuild_problem *p)
 {
     int64_t first = event->u.keyed.first;
@@ -302,6 +315,8 @@ static bool check_keyed(rebuild *r, const store_event *event, rebuild_problem *p
         return rebuild_refuse(p, "first", "there are %lld candidates", (long long)r->candidates);
     if (first != 0 && first < (int64_t)r->keys.n)
         return rebuild_refuse(p, "first", "must be 0, or follow the candidates that have been given keys");
+    if (first == 0 && !check_keys(r, p))
+        return false;
     if (first == 0)
         wire_keys_clear(&r->keys);
     while (r->keys.n < (size_t)first)

@@ -217,6 +217,20 @@ def test_fewer_candidates_after_something_spoke_of_more(server, case):
     assert "after the first batch, trial or result" in problem["errors"][0]["detail"], problem
 
 
+def test_keys_that_were_corrected_later_were_unique_as_well(server):
+    client = server.client()
+    body = definition(id="keyed", points=[[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    body["domain"]["keys"] = ["a", "b", "c"]
+    client.create(body)
+    assert client.put("/v1/studies/keyed/candidates/keys", "d\ne\nf\n", content_type="text/plain").status == 200
+    lines = client.get("/v1/studies/keyed/export").body.decode().splitlines()
+    assert client.delete("/v1/studies/keyed").status == 204
+    twice = altered(lines, "candidates_keyed", setting("keys", ["a", "b", "a"]))
+    problem = refusal(post(client, twice), 422, "/payload/keys")
+    assert "candidates 0 and 2 had the same key before" in problem["errors"][0]["detail"], problem
+    assert post(client, lines).status == 201 and client.delete("/v1/studies/keyed").status == 204
+
+
 def test_what_is_not_altered_is_taken(server):
     client = server.client()
     for kind in FILLS:
