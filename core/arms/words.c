@@ -123,8 +123,6 @@ static void fill_sequence(uint8_t *out, size_t n, unsigned degree, unsigned taps
         for (unsigned k = 0; t >= degree && k < degree; k++)
             out[t] ^= (uint8_t)(taps >> k & out[t - degree + k]);
     }
-    for (size_t t = 0; t < n; t++)
-        out[t] &= 1U;
 }
 
 static bandit_status init_codes(bandit_words *w, const bandit_parameter *p, bandit_error *err)

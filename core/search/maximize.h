@@ -8,8 +8,9 @@
  *                 sweep would miss a narrow ridge next to that point
  *   ascent        from the best few, and from the best two beside the point: L-BFGS (NLopt) over the
  *                 active numbers, with the function's gradient, alternating with moves of single discrete
- *                 parameters, until neither helps. For words with properties, the first ascent tries every word of
- *                 the list at its numbers, and the others try the nearest words
+ *                 parameters, until neither helps. Of words with properties, each round tries all at its
+ *                 numbers; where there are more than 1024, only the first round of the first ascent does, and the
+ *                 others try the nearest words and as many at random
  *
  * Where the space has rules, all these points keep them: the sweep is drawn inside (feasible.h), perturbations are
  * repaired, and the ascent is SLSQP with the linear rules as constraints (Kraft 1994), and the others as well while

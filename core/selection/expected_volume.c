@@ -97,7 +97,7 @@ static double sum_products(const bandit_boxes *b, const axis *axes)
     return sum;
 }
 
-/* The slopes of the sum itself, which is the sum's log's times the sum. */
+/* Adds the derivatives of the sum's log: those of the sum, divided by it. */
 static void add_plain_slopes(const bandit_boxes *b, const axis *axes, double sum, double *by_mean,
                              double *by_deviation)
 {
