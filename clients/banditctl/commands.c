@@ -24,8 +24,10 @@ static const command commands[] = {
      "create a study from its definition (JSON) and print its id; - reads standard input",
      "TABLE is a .csv, .json or .ndjson file with the words of the categorical parameter NAME and their features. In CSV the "
      "column of the words is called NAME or key. The parameter has no values in FILE then."},
-    {"study import", "FILE", 1, 1, 0, command_study_import,
-     "recreate a study from the output of `export` and print its id; - reads standard input", NULL},
+    {"study import", "FILE [ID]", 1, 2, 0, command_study_import,
+     "recreate a study from the output of `export`, under another ID if one is given, and print its id; - reads standard "
+     "input",
+     NULL},
     {"study list", "", 0, 0, BIT(STATE) | BIT(LABEL), command_study_list,
      "list studies: id, state, completed trials, horizon, best value", NULL},
     {"study show", "STUDY", 1, 1, 0, command_study_show, "show a study's state and counters", NULL},

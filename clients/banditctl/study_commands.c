@@ -243,20 +243,22 @@ static FILE *open_upload(const char *name, size_t *size, exit_status *status)
 
 exit_status command_study_import(const arguments *a)
 {
-    http_request request = {.method = "POST",
-                            .path = "/v1/studies",
-                            .content_type = "application/x-ndjson",
-                            .seconds = -1,
-                            .cancel = -1};
+    http_request request = {
+        .method = "POST", .content_type = "application/x-ndjson", .seconds = -1, .cancel = -1};
     const char *name = a->operands[0];
     exit_status status = STATUS_FAILED;
-    char *body = NULL;
+    char *body = NULL, *path = duplicate("/v1/studies");
     if (strcmp(name, "-") == 0)
         request.body = body = read_all(stdin, &request.size);
     else
         request.upload = open_upload(name, &request.size, &status);
-    if (!request.body && !request.upload)
+    if (a->n_operands > 1)
+        path = add_query(path, "id", a->operands[1]);
+    if (!request.body && !request.upload) {
+        free(path);
         return strcmp(name, "-") == 0 ? cannot_read(name) : status;
+    }
+    request.path = path;
     json_t *study;
     status = call(a, &request, &study);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
@@ -264,6 +266,7 @@ exit_status command_study_import(const arguments *a)
     json_decref(study);
     if (request.upload)
         fclose(request.upload);
+    free(path);
     free(body);
     return status;
 }
@@ -317,6 +320,16 @@ exit_status command_candidates_add(const arguments *a)
     return status;
 }
 
+static void print_imported(const json_t *imported)
+{
+    long long left_out = json_count(imported, "left_out");
+    printf("%lld results imported, from number %lld", json_count(imported, "accepted"),
+           json_count(imported, "first"));
+    if (left_out > 0)
+        printf("; %lld at points that break a constraint left out", left_out);
+    putchar('\n');
+}
+
 exit_status command_import(const arguments *a)
 {
     json_t *imported;
@@ -326,8 +339,7 @@ exit_status command_import(const arguments *a)
     free(broken);
     free(rest);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
-        printf("%lld results imported, from number %lld\n", json_count(imported, "accepted"),
-               json_count(imported, "first"));
+        print_imported(imported);
     json_decref(imported);
     return status;
 }

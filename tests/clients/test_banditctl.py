@@ -94,6 +94,9 @@ def test_a_study_goes_out_and_comes_in(site):
     assert site.run("export", "moved", "--format", "xml").returncode == 1
     (site.folder / "moved.ndjson").write_text(lines)
     assert site.run("study", "import", "moved.ndjson").returncode == 5, "it is there already"
+    assert site.output("study", "import", "moved.ndjson", "elsewhere") == "elsewhere\n"
+    assert site.run("study", "import", "moved.ndjson", "No Id").returncode == 1
+    site.output("study", "delete", "elsewhere")
     client.delete("/v1/studies/moved")
     assert site.output("study", "import", "moved.ndjson") == "moved\n"
     assert client.study("moved") == before and client.items("/v1/studies/moved/trials") == trials

@@ -72,6 +72,12 @@ def test_import_of_points_that_break_a_constraint(site):
     point = '{"level": 9, "tool": "plain", "größe": 1, "fast": true}'
     assert site.run("propose", "s", point).returncode != 0
     assert site.output("propose", "s", point, "--broken", "infeasible") == "1\n"
+    sides = [{"name": name, "type": "integer", "min": 1, "max": 4} for name in "ab"]
+    listed = {"type": "space", "parameters": sides, "constraints": ["a <= b"]}
+    site.server.client().create({"id": "listed", "metric": {"name": "y", "goal": "maximize"}, "domain": listed})
+    (site.folder / "rows.csv").write_text("a,b,y\n1,2,1\n2,1,1\n")
+    printed = site.output("import", "listed", "rows.csv", "--broken", "infeasible")
+    assert printed == "1 results imported, from number 1; 1 at points that break a constraint left out\n", printed
 
 
 def test_python(site):
