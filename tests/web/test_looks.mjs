@@ -31,6 +31,7 @@ export const PAGES = {
   'learning-curves': ['#/studies/curves', '.panel:has(h2:text-is("Learning curves")) canvas'],
   'overview-space': ['#/studies/training', '.result-part'],
   'parallel-space': ['#/studies/training/parallel', '.parallel'],
+  words: ['#/words', '.words dd'],
   empty: ['#/studies/nothing-yet', 'pre'],
   failing: ['#/studies/failing', '.notice.warning'],
   missing: ['#/nothing', '.empty'],

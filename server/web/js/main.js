@@ -31,6 +31,8 @@ function pageOf(parts) {
     return { key: 'compare', page: later(() => import('./page-compare.js'), 'comparePage'), title: 'Compare studies', steps: [['Studies', '#/'], ['Compare', '#/compare']] };
   if (parts[0] === 'tokens' && parts.length === 1)
     return { key: 'tokens', page: later(() => import('./page-tokens.js'), 'tokensPage'), title: 'Tokens', steps: [['Studies', '#/'], ['Tokens', '#/tokens']] };
+  if (parts[0] === 'words' && parts.length === 1)
+    return { key: 'words', page: later(() => import('./page-words.js'), 'wordsPage'), title: 'Words', steps: [['Studies', '#/'], ['Words', '#/words']] };
   if (parts[0] === 'studies' && parts.length >= 2)
     return {
       key: `study ${parts[1]}`,
@@ -113,7 +115,7 @@ async function frame() {
   replace(document.getElementById('top-tools'), roleSign(), tokenTools(), themeSwitch());
   try {
     const { version } = await get('v1/version');
-    replace(document.getElementById('bottom'), `banditd ${version}`, h('a', { href: 'openapi.yaml' }, 'API'));
+    replace(document.getElementById('bottom'), `banditd ${version}`, h('a', { href: '#/words' }, 'What the words mean'), h('a', { href: 'openapi.yaml' }, 'API'));
   } catch {
     // The line at the bottom stays empty.
   }
