@@ -430,6 +430,8 @@ async function front(site) {
   const { pareto } = (await site.api.get('/v1/studies/front/best')).observed;
   assert.equal(pareto.length, 3);
   await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/?q=front`);
+    await page.waitForSelector('tr:has(a[href="#/studies/front"]) td:has-text("a front"):has-text("accuracy, latency")');
     await page.goto(`${site.url}/#/studies/front`);
     await page.waitForSelector('text=maximize accuracy, minimize latency');
     const view = page.locator('.panel:has(h2:text-is("The front"))');

@@ -331,6 +331,7 @@ const PLACES = {
   ActiveWhen: '/domain/parameters/0/active_when',
   StagnationRule: '/stop_when/0',
   TargetRule: '/stop_when/0',
+  CostRule: '/stop_when/0',
   MedianStopping: '/stopping',
   HalvingStopping: '/stopping',
   KernelDefinition: '/algorithm/kernel',

@@ -9,7 +9,7 @@ import { drawnAs, saveButtons } from './save-menu.js';
 import { readSeries, speed } from './series.js';
 import { needsAttention, troubles } from './health.js';
 import { sparkline } from './sparkline.js';
-import { actions, objective, told } from './study-actions.js';
+import { actions, hasFront, objective, told } from './study-actions.js';
 import { tokenButton } from './token.js';
 import { bulkActions } from './bulk.js';
 import { badge, control, empty, reasonOf, select } from './widgets.js';
@@ -44,6 +44,10 @@ function progressCell(study) {
 }
 
 function bestCell(study) {
+  if (hasFront(study)) {
+    const names = study.metrics.filter(({ role }) => role === 'objective').map(({ name }) => name);
+    return [h('span', { class: 'figure' }, study.observations ? 'a front' : '–'), h('small', {}, names.join(', '))];
+  }
   const { name, goal } = objective(study);
   const best = h('span', { class: 'figure' }, study.best ? number(study.best.value) : '–');
   return [best, h('small', {}, `${name}, ${goal === 'minimize' ? 'min' : 'max'}`)];
