@@ -137,6 +137,14 @@ const wire_metric *wire_objective(const wire_study *study)
     return &study->metrics[i];
 }
 
+size_t wire_metric_named(const wire_study *study, const char *name)
+{
+    size_t i = 0;
+    while (i < study->n_metrics && strcmp(study->metrics[i].name, name) != 0)
+        i++;
+    return i;
+}
+
 size_t wire_modelled_metrics(const wire_study *study, const wire_metric **out)
 {
     const wire_metric *first = wire_objective(study);

@@ -178,11 +178,11 @@ static const char *column_name(const wire_observations_reader *r, size_t which, 
 /* The column of the metric whose name the column of costs has; NO_COLUMN: there is none. */
 static size_t metric_named_cost(const wire_observations_reader *r)
 {
-    for (size_t i = 0; i < r->study->n_metrics; i++)
-        if (strcmp(r->study->metrics[i].name, "cost") == 0)
-            return &r->study->metrics[i] == wire_objective(r->study) ? (size_t)COLUMN_VALUE
-                                                                     : observations_metric_column(r) + i;
-    return NO_COLUMN;
+    size_t i = wire_metric_named(r->study, "cost");
+    if (i == r->study->n_metrics)
+        return NO_COLUMN;
+    return &r->study->metrics[i] == wire_objective(r->study) ? (size_t)COLUMN_VALUE
+                                                             : observations_metric_column(r) + i;
 }
 
 /* A column "cost" means the metric of that name, if there is one, unless the metric has another column. */

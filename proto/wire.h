@@ -214,6 +214,8 @@ bool wire_stops_by_model(const wire_study *study);
 
 /* The first objective, whose value is that of a result. */
 const wire_metric *wire_objective(const wire_study *study);
+/* The number of the metric with this name; n_metrics: there is none. */
+size_t wire_metric_named(const wire_study *study, const char *name);
 /* The modelled metrics: the first objective, then the other objectives and the constraints in the order of the
  * definition. Returns how many; fills out[0 … WIRE_MAX_MODELLED−1] as far as there are, unless out is NULL. */
 size_t wire_modelled_metrics(const wire_study *study, const wire_metric **out);

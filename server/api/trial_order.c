@@ -52,13 +52,10 @@ bool trial_order_read(trial_order *out, http_request *request)
 
 static bool find_metric(trial_order *order, const wire_study *definition)
 {
-    for (size_t i = 0; i < definition->n_metrics; i++)
-        if (strcmp(definition->metrics[i].name, order->name) == 0) {
-            if (&definition->metrics[i] == wire_objective(definition))
-                order->sort = TRIALS_BY_VALUE;
-            return true;
-        }
-    return false;
+    size_t i = wire_metric_named(definition, order->name);
+    if (i < definition->n_metrics && &definition->metrics[i] == wire_objective(definition))
+        order->sort = TRIALS_BY_VALUE;
+    return i < definition->n_metrics;
 }
 
 static bool find_parameter(trial_order *order, const wire_study *definition)

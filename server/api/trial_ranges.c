@@ -17,10 +17,8 @@ double trial_metric_value(const store_trial *row, const char *metric, bool objec
 
 static const wire_metric *metric_named(const wire_study *definition, const char *name)
 {
-    for (size_t i = 0; i < definition->n_metrics; i++)
-        if (strcmp(definition->metrics[i].name, name) == 0)
-            return &definition->metrics[i];
-    return NULL;
+    size_t i = wire_metric_named(definition, name);
+    return i < definition->n_metrics ? &definition->metrics[i] : NULL;
 }
 
 /* `text` after the prefix; NULL: it does not begin with it. */

@@ -30,14 +30,6 @@ static void take_text(char **field, char **given)
     *given = NULL;
 }
 
-static wire_metric *metric_of(wire_study *definition, const char *name)
-{
-    for (size_t i = 0; i < definition->n_metrics; i++)
-        if (strcmp(definition->metrics[i].name, name) == 0)
-            return &definition->metrics[i];
-    return NULL;
-}
-
 /* A bound that a metric has gets another value. None is added or removed, because what is modelled and how follows
  * from which bounds there are. */
 static void patch_bound(wire_number *bound, const wire_number *given, bool allowed, const char *pointer,
@@ -59,12 +51,13 @@ static void patch_metrics(wire_study *definition, const wire_study_patch *patch,
     bool several = wire_count_objectives(definition) > 1;
     for (size_t i = 0; i < patch->n_metrics; i++) {
         const wire_metric_patch *change = &patch->metrics[i];
-        wire_metric *metric = metric_of(definition, change->name);
-        if (!metric) {
+        size_t place = wire_metric_named(definition, change->name);
+        if (place == definition->n_metrics) {
             wire_errors_add(errors, log_format("/metrics/%zu/name", i), "the study has no metric '%s'",
                             change->name);
             continue;
         }
+        wire_metric *metric = &definition->metrics[place];
         if (change->threshold.given && (!several || metric->recorded || metric->constraint))
             wire_errors_add(errors, log_format("/metrics/%zu/threshold", i),
                             "applies to several objectives only");
