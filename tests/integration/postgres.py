@@ -1,5 +1,6 @@
 """A PostgreSQL of the tests' own: in a folder of its own, by an unprivileged user, on a free port."""
 
+import atexit
 import glob
 import os
 import pathlib
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import tempfile
 
+from server import run_to_end
 from support import Skip
 
 
@@ -97,6 +99,13 @@ class Postgres:
         self.run("createdb", "-h", self.folder, "-p", str(self.port), "-U", "tests", *options, name)
         return f"postgresql://tests@127.0.0.1:{self.port}/{name}"
 
+    def migrated(self):
+        """A new database with banditd's schema. -> its URI"""
+        uri = self.database()
+        status, out, err = run_to_end("migrate", "--database", uri)
+        assert (status, err) == (0, ""), (out, err)
+        return uri
+
     def end_writer(self):
         """Ends the session that writes, as an administrator does. -> the number of sessions"""
         return len(
@@ -123,3 +132,17 @@ class Postgres:
 
     def thaw(self):
         self.signal_all(signal.SIGCONT)
+
+
+class OfModule:
+    """A module's own, started when a test first calls this: modules run side by side."""
+
+    def __init__(self, **settings):
+        self.settings = settings
+        self.started = None
+
+    def __call__(self):
+        if not self.started:
+            self.started = Postgres(**self.settings).__enter__()
+            atexit.register(self.started.__exit__)
+        return self.started

@@ -10,12 +10,17 @@ import tempfile
 import time
 
 import server as servers
+from postgres import OfModule
 from server import Server, run_to_end
 from support import cases, definition, grid, noisy
 from test_open_spaces import mixed
-from test_postgres import migrated, postgres
 
+postgres = OfModule()
 STUDIES = ("amended", "few", "points", "uploaded")
+
+
+def migrated():
+    return postgres().migrated()
 
 
 @contextlib.contextmanager

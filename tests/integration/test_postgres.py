@@ -1,7 +1,6 @@
 """One server on a PostgreSQL database: the same answers as on SQLite, and nothing acknowledged is lost when the
 database, its sessions or the server end. BANDITD_KILLS sets how often."""
 
-import atexit
 import concurrent.futures
 import os
 import random
@@ -9,28 +8,18 @@ import signal
 import threading
 import time
 
-from postgres import Postgres
+from postgres import OfModule
 from server import Server, run_to_end
 from support import cases, definition, eventually, measure
 from test_crash import alone, killed_while_one_worker_works
 
 KILLS = int(os.environ.get("BANDITD_KILLS", "3"))
 
-shared = []
-
-
-def postgres():
-    if not shared:
-        shared.append(Postgres().__enter__())
-        atexit.register(shared[0].__exit__)
-    return shared[0]
+postgres = OfModule()
 
 
 def migrated():
-    uri = postgres().database()
-    status, out, err = run_to_end("migrate", "--database", uri)
-    assert (status, err) == (0, ""), (out, err)
-    return uri
+    return postgres().migrated()
 
 
 def served(uri, *options):

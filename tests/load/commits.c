@@ -5,7 +5,8 @@
  *
  * FILE: an SQLite database; URI (postgresql://…): a PostgreSQL database that has its schema.
  *
- * Prints one JSON object: writes a second, and writes in a commit. */
+ * Prints one JSON object: writes a second, and writes in a commit; the median and the 99th percentile of a write's time in
+ * ms; processor time of this process and most memory in use (kB). */
 #include "server/store/store.h"
 
 #include <pthread.h>
@@ -14,9 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
-enum { BATCH = 4096 };
+enum { BATCH = 4096, MOST_TIMES = 1 << 22 };
 
 typedef struct study {
     pthread_mutex_t lock; /* of the lane and the numbers */
@@ -30,10 +32,14 @@ typedef struct worker {
     study *study;
     int number;
     int64_t trial; /* held; 0: none */
+    double submitted;
 } worker;
 
 static atomic_bool stopping;
 static atomic_llong written, on_their_way;
+static float times[MOST_TIMES]; /* s, of the first writes */
+static struct rusage before;    /* when all studies had their trials */
+static store_statistics prepared;
 
 static double now(void)
 {
@@ -88,7 +94,9 @@ static void done(void *arg, store_status status, int64_t number, int64_t last_se
     (void)last_seq;
     if (status != STORE_OK)
         fail(store_status_text(status));
-    atomic_fetch_add(&written, 1);
+    long long n = atomic_fetch_add(&written, 1);
+    if (n < MOST_TIMES)
+        times[n] = (float)(now() - ((worker *)arg)->submitted);
     if (!atomic_load(&stopping))
         next_write(arg);
     atomic_fetch_sub(&on_their_way, 1);
@@ -120,8 +128,37 @@ static void next_write(worker *w)
         event.u.told.reason = "";
         w->trial = 0;
     }
+    w->submitted = now();
     submit(t, &event, done, w);
     pthread_mutex_unlock(&t->lock);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static double cpu_seconds(const struct rusage *r)
+{
+    return (double)(r->ru_utime.tv_sec + r->ru_stime.tv_sec) +
+           1e-6 * (double)(r->ru_utime.tv_usec + r->ru_stime.tv_usec);
+}
+
+static void print_results(store *s, long long total, double seconds)
+{
+    struct rusage used;
+    store_statistics statistics;
+    size_t n = total < MOST_TIMES ? (size_t)total : MOST_TIMES;
+    getrusage(RUSAGE_SELF, &used);
+    store_read_statistics(s, &statistics);
+    qsort(times, n, sizeof *times, by_time);
+    printf("{\"per_second\": %.1f, \"a_commit\": %.1f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, "
+           "\"cpu_seconds\": %.3f, \"writes\": %lld, \"memory_kb\": %ld}\n",
+           (double)total / seconds,
+           (double)(statistics.writes - prepared.writes) / (double)(statistics.commits - prepared.commits),
+           n ? 1e3 * (double)times[n / 2] : 0.0, n ? 1e3 * (double)times[n * 99 / 100] : 0.0,
+           cpu_seconds(&used) - cpu_seconds(&before), total, used.ru_maxrss);
 }
 
 static void create(store *s, study *t, int number)
@@ -156,12 +193,19 @@ int main(int argc, char **argv)
         fail("out of memory");
     for (int i = 0; i < n_studies; i++)
         create(s, &studies[i], i);
+    const struct timespec pause = {.tv_nsec = 10000000};
+    for (int i = 0; i < n_studies; i++) {
+        plan(&studies[i]); /* not measured, unless the run is so long that it needs another batch */
+        while (atomic_load(&on_their_way) > 0)
+            nanosleep(&pause, NULL);
+    }
+    getrusage(RUSAGE_SELF, &before);
+    store_read_statistics(s, &prepared);
     double start = now();
     for (int i = 0; i < n; i++) {
         workers[i] = (worker){.s = s, .study = &studies[i % n_studies], .number = i};
         next_write(&workers[i]);
     }
-    const struct timespec pause = {.tv_nsec = 10000000};
     while (now() < start + seconds)
         nanosleep(&pause, NULL);
     long long total = atomic_load(&written);
@@ -169,10 +213,7 @@ int main(int argc, char **argv)
     atomic_store(&stopping, true);
     while (atomic_load(&on_their_way) > 0)
         nanosleep(&pause, NULL);
-    store_statistics statistics;
-    store_read_statistics(s, &statistics);
-    printf("{\"per_second\": %.1f, \"a_commit\": %.1f}\n", (double)total / seconds,
-           (double)statistics.writes / (double)statistics.commits);
+    print_results(s, total, seconds);
     for (int i = 0; i < n_studies; i++)
         store_lane_close(studies[i].lane);
     store_close(s);

@@ -99,18 +99,17 @@ static void take_mark(pg_store *s, store_status *status, store_error *err)
     pq.PQclear(result);
 }
 
-/* Prepares the statements among the entries that this connection has not used yet. */
-static store_status prepare_missing(pg_store *s, const pg_entry *entries, size_t n, const pg_bytes *bytes,
-                                    store_error *err)
+/* Prepares the statements that this connection has not used yet. */
+static store_status prepare_missing(pg_store *s, const pg_sending *list, size_t n, store_error *err)
 {
     pg_parameters p;
     bool sent[PG_COUNT] = {false}, any = false, alive = true;
     store_status status = STORE_OK;
     for (size_t i = 0; i < n && alive; i++) {
-        int id = entries[i].id;
+        int id = list[i].entry.id;
         if (s->writer.prepared[id] || sent[id])
             continue;
-        pg_decode(&p, bytes, entries[i].at, entries[i].types);
+        pg_decode(&p, list[i].bytes, list[i].entry.at, list[i].entry.types);
         alive = pg_send_preparation(&s->writer, id, &p);
         sent[id] = any = true;
     }
@@ -119,11 +118,11 @@ static store_status prepare_missing(pg_store *s, const pg_entry *entries, size_t
     if (!alive || pq.PQpipelineSync(s->writer.conn) != 1)
         return pg_fail_lost(&s->writer, err, "preparing");
     for (size_t i = 0; i < n; i++) {
-        int id = entries[i].id;
+        int id = list[i].entry.id;
         if (!sent[id])
             continue;
         sent[id] = false;
-        take_command(s, &entries[i], NULL, &status, err);
+        take_command(s, &list[i].entry, NULL, &status, err);
         s->writer.prepared[id] = status == STORE_OK;
     }
     take_mark(s, &status, err);
@@ -137,17 +136,21 @@ static store_status exchange(pg_store *s, const pg_entry *entries, size_t n, con
     pg_parameters p;
     bool alive = s->writer.conn != NULL;
     pg_set_deadline(s);
-    store_status status = alive ? prepare_missing(s, entries, n, bytes, err) : STORE_OK;
+    if (!pg_merge_entries(&s->merge, entries, n, bytes))
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    const pg_sending *list = s->merge.list;
+    n = s->merge.n;
+    store_status status = alive ? prepare_missing(s, list, n, err) : STORE_OK;
     if (status)
         return status;
     for (size_t i = 0; i < n && alive; i++) {
-        pg_decode(&p, bytes, entries[i].at, entries[i].types);
-        alive = pg_send(&s->writer, entries[i].id, &p);
+        pg_decode(&p, list[i].bytes, list[i].entry.at, list[i].entry.types);
+        alive = pg_send(&s->writer, list[i].entry.id, &p);
     }
     if (!alive || pq.PQpipelineSync(s->writer.conn) != 1)
         return pg_fail_lost(&s->writer, err, "sending");
     for (size_t i = 0; i < n; i++)
-        take_command(s, &entries[i], keep && i + 1 == n ? keep : NULL, &status, err);
+        take_command(s, &list[i].entry, keep && i + 1 == n ? keep : NULL, &status, err);
     take_mark(s, &status, err);
     if (!status && s->writer.unconfirmed)
         status = store_fail(err, STORE_UNREACHABLE, "the standbys do not have the commit");

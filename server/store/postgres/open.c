@@ -74,6 +74,7 @@ void pg_free(pg_store *s)
         free(s->entries[i].message);
     free(s->entries);
     free(s->bytes.bytes);
+    pg_merge_free(&s->merge);
     free(s->writer.bytes.bytes);
     pg_known_free(s->known);
     free(s->uri);

@@ -7,7 +7,16 @@
 #include <string.h>
 
 /* Object identifiers of types, from PostgreSQL's pg_type.dat: they never change. */
-enum { BYTEA = 17, INT8 = 20, TEXT = 25, FLOAT8 = 701, INT8_ARRAY = 1016, FLOAT8_ARRAY = 1022 };
+enum {
+    BYTEA = 17,
+    INT8 = 20,
+    TEXT = 25,
+    FLOAT8 = 701,
+    BYTEA_ARRAY = 1001,
+    TEXT_ARRAY = 1009,
+    INT8_ARRAY = 1016,
+    FLOAT8_ARRAY = 1022
+};
 
 static bool append(pg_bytes *out, const void *bytes, size_t n)
 {
@@ -124,7 +133,43 @@ static Oid type_of(char letter)
            : letter == 'b' ? BYTEA
            : letter == 'n' ? BYTEA
            : letter == 'I' ? INT8_ARRAY
+           : letter == 'T' ? TEXT_ARRAY
+           : letter == 'B' ? BYTEA_ARRAY
                            : FLOAT8_ARRAY;
+}
+
+/* One parameter of all rows. The values of an array are coded as they are alone. *at: moves behind it. */
+static bool append_column(pg_bytes *out, Oid element, const pg_bytes *rows, size_t *at, size_t n)
+{
+    size_t start = out->n;
+    bool good = append_length(out, 0) && append_int32(out, 1) && append_int32(out, 1) &&
+                append_int32(out, (int32_t)element) && append_int32(out, (int32_t)n) && append_int32(out, 1);
+    for (size_t i = 0; good && i < n; i++) {
+        int32_t length;
+        memcpy(&length, rows->bytes + at[i], sizeof length);
+        at[i] += sizeof length;
+        good = append_int32(out, length) && (length < 0 || append(out, rows->bytes + at[i], (size_t)length));
+        at[i] += length < 0 ? 0 : (size_t)length;
+    }
+    if (good) {
+        int32_t length = (int32_t)(out->n - start - sizeof length);
+        memcpy(out->bytes + start, &length, sizeof length);
+    }
+    return good && out->n - start <= INT32_MAX;
+}
+
+bool pg_encode_rows(pg_bytes *out, const char *types, const pg_bytes *rows, size_t *at, size_t n,
+                    char arrays[pg_most_parameters + 1])
+{
+    bool good = true;
+    size_t column = 0;
+    for (; good && types[column] && column < pg_most_parameters; column++) {
+        Oid element = type_of(types[column]);
+        arrays[column] = element == INT8 ? 'I' : element == FLOAT8 ? 'D' : element == TEXT ? 'T' : 'B';
+        good = append_column(out, element, rows, at, n);
+    }
+    arrays[column] = '\0';
+    return good;
 }
 
 void pg_decode(pg_parameters *out, const pg_bytes *bytes, size_t at, const char *types)

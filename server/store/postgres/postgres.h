@@ -7,6 +7,7 @@
  *   parameters.c       parameters in PostgreSQL's binary form
  *   driver.c           statements with rows (sql_driver), and running one or many
  *   journal.c          the writer's transaction: statements that are sent together
+ *   merge.c            rows of many writes as arrays of few statements
  *   recover.c          the lock, lost connections, commits whose answer was lost
  *   known.c            what the writer knows of studies and trials without asking
  *   write.c            writes that are not as in sql/write.c
@@ -74,6 +75,36 @@ typedef struct pg_entry {
     char *message;          /* for that, owned */
 } pg_entry;
 
+/* A statement as it is sent, and where its parameters are. */
+typedef struct pg_sending {
+    pg_entry entry; /* borrows its message */
+    const pg_bytes *bytes;
+} pg_sending;
+
+typedef struct pg_slot {
+    uint64_t key; /* of a row; 0: the slot is free */
+    size_t row;   /* its place in its list */
+} pg_slot;
+
+/* Rows of one statement. */
+typedef struct pg_rows {
+    size_t *at; /* of each row's parameters */
+    size_t n, capacity;
+    pg_entry only;                      /* the last one */
+    char types[pg_most_parameters + 1]; /* of their arrays */
+} pg_rows;
+
+/* What pg_merge_entries makes of a part of the journal, and its memory, which is used again. */
+enum { PG_MERGED = 6 };
+typedef struct pg_merge {
+    pg_sending *list;
+    size_t n, capacity;
+    pg_bytes bytes; /* of arrays */
+    pg_rows rows[PG_MERGED];
+    pg_slot *slots;
+    size_t n_slots; /* a power of two */
+} pg_merge;
+
 struct pg_store {
     sql_store sql;
     char *uri;       /* as the user gave it: may hold a password, never shown */
@@ -91,6 +122,7 @@ struct pg_store {
     size_t n_entries, capacity, n_sent;
     size_t mark, mark_bytes;
     pg_bytes bytes;
+    pg_merge merge;
     int64_t generation, number;  /* of this server; of the last commit that is known to have happened */
     bool maybe_next;             /* one more may have happened: its answer was not received */
     int64_t studies;             /* the last number that a study has */
@@ -155,6 +187,11 @@ store_status pg_read_integer(pg_connection *c, const char *sql, int64_t *out, st
  * to *out. False: out of memory. */
 bool pg_encode(pg_bytes *out, const char *types, va_list args);
 
+/* Appends n rows that were encoded one by one, with these types, at these places: one array for each parameter. Their types
+ * go to `arrays` (I, D, T and B for i, d, t, and b or n). False: out of memory. */
+bool pg_encode_rows(pg_bytes *out, const char *types, const pg_bytes *rows, size_t *at, size_t n,
+                    char arrays[pg_most_parameters + 1]);
+
 /* The parameters that were encoded at `at`. They point into *bytes. */
 void pg_decode(pg_parameters *out, const pg_bytes *bytes, size_t at, const char *types);
 
@@ -186,6 +223,13 @@ store_status pg_must_change(pg_store *s, store_error *err, store_status status, 
 /* Sends what was entered, and then the statement with these parameters, whose result is kept in the writer; id < 0:
  * none. Where the connection is lost, begins again with another. */
 store_status pg_ask(pg_store *s, int id, const char *types, const pg_bytes *bytes, store_error *err);
+
+/* ---- merge.c: on the writer thread --------------------------------------------------------------------- */
+
+/* Fills m->list with what is to be sent for these entries, whose parameters are in `bytes`. Valid until the next call.
+ * False: out of memory. */
+bool pg_merge_entries(pg_merge *m, const pg_entry *entries, size_t n, const pg_bytes *bytes);
+void pg_merge_free(pg_merge *m);
 
 /* ---- recover.c: on the writer thread ------------------------------------------------------------------- */
 

@@ -45,6 +45,12 @@ static store_status prepare_session(pg_connection *c, store_error *err)
 
 store_status pg_enter_pipeline(pg_connection *c, store_error *err)
 {
+    /* The writer finds all rows by their keys. Plans for arrays are made once, and before a table's size is known. */
+    store_status status = pg_execute_text(
+        c, "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off",
+        err);
+    if (status)
+        return status;
     if (pq.PQsetnonblocking(c->conn, 1) != 0 || pq.PQenterPipelineMode(c->conn) != 1)
         return pg_fail_lost(c, err, "connecting");
     return STORE_OK;

@@ -146,7 +146,12 @@ store_status pg_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt
         record.has_value = !isnan(event->u.told.value); /* as it is stored */
         pg_know_trial(pg_of(s)->known, study, trial, &record);
     }
-    return sql_trial_tell(s, study, seq, attempt, event, err);
+    if (event->u.told.attempt == 0)
+        return sql_trial_tell(s, study, seq, attempt, event, err);
+    store_status status = sql_trial_put_result(s, study, seq, attempt, event, err);
+    return status ? status
+                  : pg_enter(pg_of(s), err, PG_ATTEMPT_TOLD, "iiiit", study, trial, (int64_t)attempt,
+                             event->time, trial_state_name(event->u.told.state));
 }
 
 store_status pg_trial_amend(store *s, int64_t study, int64_t seq, const store_event *event, store_error *err)

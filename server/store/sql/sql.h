@@ -141,6 +141,9 @@ store_status sql_trial_requeue(store *s, int64_t study, int32_t attempt, const s
                                store_error *err);
 store_status sql_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt, const store_event *event,
                             store_error *err);
+/* The part of sql_trial_tell that is the trial's own. */
+store_status sql_trial_put_result(store *s, int64_t study, int64_t seq, int32_t attempt,
+                                  const store_event *event, store_error *err);
 store_status sql_late_result_insert(store *s, int64_t study, int64_t seq, const store_event *event,
                                     store_error *err);
 store_status sql_trial_amend(store *s, int64_t study, int64_t seq, const store_event *event,

@@ -201,16 +201,22 @@ store_status sql_trial_requeue(store *s, int64_t study, int32_t attempt, const s
     return sql_run(c, err, SQL_ATTEMPT_END, "iiit", study, trial, event->time, event->u.requeued.outcome);
 }
 
+store_status sql_trial_put_result(store *s, int64_t study, int64_t seq, int32_t attempt,
+                                  const store_event *event, store_error *err)
+{
+    return sql_run(sql_writer(s), err, SQL_TRIAL_TELL, "iiiidtiiittd", study, event->u.told.trial,
+                   (int64_t)event->u.told.state, (int64_t)attempt, event->u.told.value, event->u.told.reason,
+                   event->time, seq, event->u.told.repeats, event->u.told.recorded, event->u.told.metadata,
+                   event->u.told.cost);
+}
+
 store_status sql_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt, const store_event *event,
                             store_error *err)
 {
     sql_connection *c = sql_writer(s);
     int64_t trial = event->u.told.trial;
     trial_state state = event->u.told.state;
-    store_status status =
-        sql_run(c, err, SQL_TRIAL_TELL, "iiiidtiiittd", study, trial, (int64_t)state, (int64_t)attempt,
-                event->u.told.value, event->u.told.reason, event->time, seq, event->u.told.repeats,
-                event->u.told.recorded, event->u.told.metadata, event->u.told.cost);
+    store_status status = sql_trial_put_result(s, study, seq, attempt, event, err);
     if (status)
         return status;
     if (event->u.told.attempt == 0)
