@@ -236,11 +236,12 @@ bench-engine: deps-test ## compare the engine's speed with a model of the machin
 $(B)/bench_fit: $(B)/tests/bench/bench_fit.o $(LIBBANDIT)
 $(B)/bench_space: $(B)/tests/bench/bench_space.o $(LIBBANDIT)
 $(B)/bench_gain: $(patsubst %,$(B)/tests/bench/%.o,bench_gain problem rates) $(LIBBANDIT)
-$(B)/bench_fit $(B)/bench_space $(B)/bench_gain:
+$(B)/bench_several: $(patsubst %,$(B)/tests/bench/%.o,bench_several problem rates) $(LIBBANDIT)
+$(B)/bench_fit $(B)/bench_space $(B)/bench_gain $(B)/bench_several:
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-.PHONY: bench-fit bench-space bench-gain
+.PHONY: bench-fit bench-space bench-gain bench-several
 bench-fit: deps-test ## measure the time to learn hyper-parameters
 	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_fit
 	@build/release/bench_fit
@@ -250,6 +251,12 @@ bench-space: deps-test ## measure the time of an ask on a space of parameters
 bench-gain: deps-test ## compare the time of an ask for the best candidate with that of bbkb
 	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_gain
 	@build/release/bench_gain
+bench-several: deps-test ## compare the time of an ask for three objectives and two bounds with that for one objective
+	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_several
+	@build/release/bench_several
+
+bench-goals: all ## measure fronts and bounds against Optuna and BoTorch; resumes if interrupted (ARGS: see --help)
+	@python3 tests/bench/goals/run.py $(BANDITD) $(ARGS)
 
 bench-constrained: all ## measure what is found under constraints; resumes if interrupted; needs NumPy
 	@python3 tests/bench/constrained/run.py $(BANDITD) $(ARGS)

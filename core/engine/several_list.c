@@ -7,6 +7,7 @@
 #include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
 #include "core/selection/gain.h"
+#include "core/simd/simd.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,12 +28,15 @@ void bandit_several_list_clear(bandit_several_list *l)
 {
     free(l->entries);
     free(l->stamp);
+    free(l->variance);
+    free(l->work);
     *l = (bandit_several_list){0};
 }
 
 size_t bandit_several_list_memory(const bandit_several_list *l)
 {
-    return l->capacity_entries * sizeof *l->entries + l->capacity_stamp * sizeof *l->stamp;
+    return l->capacity_entries * sizeof *l->entries + l->capacity_stamp * sizeof *l->stamp +
+           (l->capacity_variance + l->capacity_work) * sizeof(double);
 }
 
 static bandit_gain_selector *selector(const bandit_several_engine *e, size_t j)
@@ -76,24 +80,69 @@ static double upper_bound(bandit_several_engine *e, uint32_t arm, const double *
 {
     bandit_outlook at;
     double error[BANDIT_MOST_METRICS], least[BANDIT_MOST_METRICS];
+    size_t n_arms = bandit_arms_count(e->base.arms);
     for (size_t j = 0; j < e->n; j++) {
         const bandit_gain_selector *s = selector(e, j);
         const bandit_posterior *p = s->posterior;
-        double start = fabs(s->variance[arm]) * (1.0 + 1e-12) + p->variance_error;
+        double variance = e->list.variance[j * n_arms + arm];
+        double start = fabs(variance) * (1.0 + 1e-12) + p->variance_error;
         double now = fmax(0.0, start - (removed ? removed[j] : 0.0));
-        bool is_bound = s->variance[arm] < 0.0;
+        bool is_bound = variance < 0.0;
         at.mean[j] = s->mean[arm];
         error[j] = p->mean_error;
         at.known[j] = known_of(s, start);
         at.now[j] = known_of(s, now);
         at.gain[j] = fmax(at.now[j] * sqrt(now / (now + 1.0)), s->smallest);
-        least[j] = is_bound ? s->smallest
-                            : known_of(s, fmax(0.0, s->variance[arm] * (1.0 - 1e-12) - p->variance_error));
+        least[j] =
+            is_bound ? s->smallest : known_of(s, fmax(0.0, variance * (1.0 - 1e-12) - p->variance_error));
     }
     return with_slack(bandit_joint_bound(&e->joint, &at, error, least, quick));
 }
 
+/* Replaces bounds on the variances of n <= BLOCK arms, which screening has left, by the variances: an arm that matters to
+ * no metric alone may be the best for all together. */
+static void sharpen(bandit_several_engine *e, const uint32_t *arms, size_t n)
+{
+    size_t n_arms = bandit_arms_count(e->base.arms);
+    for (size_t j = 0; j < e->n; j++) {
+        const bandit_posterior *p = selector(e, j)->posterior;
+        double *of_metric = e->list.variance + j * n_arms, mean[BANDIT_TILE], variance[BANDIT_TILE];
+        uint32_t left[BLOCK + BANDIT_TILE] = {0};
+        size_t n_left = 0;
+        for (size_t i = 0; p->one_factor && i < n; i++)
+            if (of_metric[arms[i]] < 0.0)
+                left[n_left++] = arms[i];
+        for (size_t first = 0; first < n_left; first += BANDIT_TILE) {
+            size_t lanes = n_left - first < BANDIT_TILE ? n_left - first : BANDIT_TILE;
+            double *tile = e->list.work, *scratch = tile + p->m * BANDIT_TILE;
+            bandit_covariance_block(p->covariance, left + first, lanes, &p->points, tile, BANDIT_TILE,
+                                    scratch);
+            bandit_posterior_evaluate_tile(p, tile, left + first, lanes, mean, variance);
+            for (size_t i = 0; i < lanes; i++)
+                of_metric[left[first + i]] = variance[i];
+        }
+    }
+}
+
 /* ---- the best arm -------------------------------------------------------------------------------------- */
+
+/* Copies the variances of all metrics. */
+static bandit_status reserve_variances(bandit_several_engine *e, size_t n_arms, bandit_error *err)
+{
+    bandit_several_list *l = &e->list;
+    size_t work = 0;
+    for (size_t j = 0; j < e->n; j++) {
+        const bandit_posterior *p = selector(e, j)->posterior;
+        size_t wanted = p->m * BANDIT_TILE + bandit_covariance_scratch(p->covariance);
+        work = work < wanted ? wanted : work;
+    }
+    if (!bandit_reserve((void **)&l->variance, &l->capacity_variance, e->n * n_arms, sizeof(double)) ||
+        !bandit_reserve((void **)&l->work, &l->capacity_work, work, sizeof(double)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory to select among %zu arms", n_arms);
+    for (size_t j = 0; j < e->n; j++)
+        memcpy(l->variance + j * n_arms, selector(e, j)->variance, n_arms * sizeof(double));
+    return bandit_engine_check_memory(&e->base, (double)bandit_engine_memory(&e->base), err);
+}
 
 static bandit_status start(bandit_several_engine *e, bandit_error *err)
 {
@@ -102,6 +151,9 @@ static bandit_status start(bandit_several_engine *e, bandit_error *err)
     if (!bandit_reserve((void **)&l->entries, &l->capacity_entries, n, sizeof *l->entries) ||
         !bandit_reserve((void **)&l->stamp, &l->capacity_stamp, n, sizeof *l->stamp))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory to select among %zu arms", n);
+    bandit_status status = reserve_variances(e, n, err);
+    if (status != BANDIT_OK)
+        return status;
     l->once = true;
     for (size_t j = 0; j < e->n; j++)
         l->once &= selector(e, j)->once;
@@ -169,6 +221,7 @@ static void refresh(search *f, bandit_heap_entry *entries, size_t n)
         arms[stale] = entries[i].arm;
         at[stale++] = i;
     }
+    sharpen(e, arms, stale);
     for (size_t j = 0; j < e->n; j++)
         bandit_conditioning_gains(&selector(e, j)->conditioning, arms, stale, removed[j]);
     for (size_t k = 0; k < stale; k++) {

@@ -19,6 +19,7 @@ void bandit_boxes_clear(bandit_boxes *b)
     free(b->low);
     free(b->high);
     free(b->scratch);
+    free(b->table);
     free(b->sorted);
     free(b->front);
     bandit_local_bounds_clear(&b->bounds);
@@ -131,7 +132,8 @@ static bool take_boxes(bandit_boxes *b)
     }
     for (size_t j = 0; j < k; j++)
         cuts += b->n_cuts[j];
-    return bandit_reserve((void **)&b->scratch, &b->capacity_scratch, 4 * cuts + b->n, sizeof(double));
+    return bandit_boxes_reserve_table(b) &&
+           bandit_reserve((void **)&b->scratch, &b->capacity_scratch, 4 * cuts + b->n, sizeof(double));
 }
 
 bandit_status bandit_boxes_cover(bandit_boxes *b, const double *points, size_t n, size_t k,

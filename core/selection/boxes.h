@@ -28,6 +28,7 @@ typedef struct bandit_boxes {
     double *cuts[BANDIT_MOST_OBJECTIVES]; /* ascending */
     uint32_t *low, *high;                 /* n x k: indices of cuts */
     double *scratch;                      /* for the expectation */
+    double *table;                        /* for its bound (volume_bound.c) */
     bandit_local_bounds bounds, gaps;
     bandit_front_point *sorted;
     size_t *front; /* n_front: the points that no other point dominates */
@@ -54,5 +55,12 @@ double bandit_boxes_log_expected(bandit_boxes *boxes, const double *mean, const 
 
 /* An upper bound on it with fewer operations, by h(z) <= phi(z) / (1 + z^2) + max(0, z). */
 double bandit_boxes_log_bound(bandit_boxes *boxes, const double *mean, const double *deviation);
+
+/* An upper bound on it within a thousandth of the volumes that matter, with still fewer operations; NaN where the
+ * expectation is so small that there is no such bound. */
+double bandit_boxes_log_near_bound(bandit_boxes *boxes, const double *mean, const double *deviation);
+
+/* Inside boxes: makes b->table unless it is there. False: out of memory. */
+bool bandit_boxes_reserve_table(bandit_boxes *boxes);
 
 #endif

@@ -228,6 +228,13 @@ static double most_probable(double distance, double least, double most)
     return bandit_log_cdf(distance / (distance > 0.0 ? least : most));
 }
 
+/* The same of both sides: P(low <= y <= high) = P(low <= y) + P(y <= high) − 1. */
+static double most_between(double log_low, double log_high)
+{
+    double least = fmin(log_low, log_high), both = exp(log_low) + exp(log_high) - 1.0;
+    return least < 0.0 && both > 1e-3 ? fmin(least, log(both) + 1e-12) : least;
+}
+
 double bandit_joint_bound(bandit_joint *joint, const bandit_outlook *at, const double *mean_error,
                           const double *least_known, bool quick)
 {
@@ -239,7 +246,7 @@ double bandit_joint_bound(bandit_joint *joint, const bandit_outlook *at, const d
             low = most_probable(at->mean[j] + mean_error[j] - m->low, least_known[j], at->known[j]);
         if (m->high < INFINITY)
             high = most_probable(m->high - at->mean[j] + mean_error[j], least_known[j], at->known[j]);
-        p += fmin(low, high);
+        p += most_between(low, high);
     }
     if (joint->seeks_bounds) {
         for (size_t j = 0; j < joint->n; j++)
@@ -251,6 +258,9 @@ double bandit_joint_bound(bandit_joint *joint, const bandit_outlook *at, const d
         mean[j] = at->mean[joint->objectives[j]] + mean_error[joint->objectives[j]];
         gain[j] = at->gain[joint->objectives[j]];
     }
+    double near = bandit_boxes_log_near_bound(&joint->boxes, mean, gain);
+    if (!isnan(near))
+        return p + near;
     return p + (quick ? bandit_boxes_log_bound(&joint->boxes, mean, gain)
                       : bandit_boxes_log_expected(&joint->boxes, mean, gain, NULL, NULL));
 }

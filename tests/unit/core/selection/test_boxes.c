@@ -263,12 +263,17 @@ static void bound_is_above(void **unused)
     uint64_t state = 10;
     problem p = {0};
     const double distances[] = {0.0, 3.0, 30.0, -1.0};
+    size_t n_near = 0;
     for (int round = 0; round < 400; round++) {
         setup(&p, 1 + (size_t)round % 5, distances[round % 4], &state);
         double value = bandit_boxes_log_expected(&p.boxes, p.mean, p.deviation, NULL, NULL);
         double bound = bandit_boxes_log_bound(&p.boxes, p.mean, p.deviation);
         assert_true(bound >= value - 1e-9 * (1.0 + fabs(value)));
+        double near = bandit_boxes_log_near_bound(&p.boxes, p.mean, p.deviation);
+        n_near += isnan(near) ? 0 : 1;
+        assert_true(isnan(near) || (near >= value - 1e-11 && near <= value + 0.1));
     }
+    assert_true(n_near > 200);
     bandit_boxes_clear(&p.boxes);
 }
 

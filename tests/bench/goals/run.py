@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""`make bench-goals`: several objectives, and outcomes that must hold: run.py BANDITD [--samplers banditd,optuna-tpe,…]
+[--seeds N] [--trials N] [--batch N] [--problems WORD,…] [--seconds N] [--results FILE] [--table]
+
+Each run is a line of the file of results, and a run that is in it is not repeated, so an interrupted benchmark continues.
+Runs of banditd are kept by the program's checksum: another build has its own. The rivals' environments are those of
+../quality/environments, made when they are first used. Prints the quartiles over the seeds of the share of the largest
+hypervolume (of the hypervolume itself where that is unknown), or of how far the best feasible value is from the best known
+one, and the CPU time per trial, banditd's being that of its server."""
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path[:0] = [str(HERE), str(ROOT / "clients" / "python" / "src"), str(ROOT / "tests"), str(ROOT / "tests" / "integration")]
+from tasks import PROBLEMS  # noqa: E402
+
+SHOWN = (25, 50, 100, 200)
+ENVIRONMENTS = {"optuna-tpe": "optuna", "optuna-nsga2": "optuna", "optuna-gp": "optuna", "botorch": "botorch"}
+SAMPLERS = ("banditd", "uniform", *ENVIRONMENTS)
+ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+
+
+# ---- samplers ----
+
+
+class Ours:
+    """A study with everything by default, thresholds given."""
+
+    client = server = None  # set once there is a server
+
+    def __init__(self, name, problem, seed):
+        self.problem = problem
+        metrics = [{"name": f"f{j}", "goal": "minimize"} for j in range(problem.objectives)]
+        for metric, worst in zip(metrics, problem.reference or ()):
+            metric["threshold"] = worst
+        metrics += [{"name": f"g{j}", "role": "constraint", "at_most": 0} for j in range(problem.constraints)]
+        self.names = [metric["name"] for metric in metrics]
+        parameters = [
+            {"name": f"x{i}", "type": "integer" if i in problem.whole else "double", "min": low, "max": high}
+            for i, (low, high) in enumerate(problem.bounds)
+        ]
+        domain = {"type": "candidates", "points": problem.points()} if problem.listed else {"type": "space", "parameters": parameters}
+        self.study = self.client.create_study({"metrics": metrics, "domain": domain, "seed": seed})
+
+    def ask(self, count):
+        self.trials = []
+        while len(self.trials) < count:
+            self.trials += self.study.ask(count - len(self.trials), wait_seconds=60)
+        return [list(map(float, trial.point or trial.parameters.values())) for trial in self.trials]
+
+    def cpu(self):
+        user, system = open(f"/proc/{self.server}/stat").read().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def tell(self, points, values):
+        self.study.tell_results([{"trial": t.id, "values": dict(zip(self.names, v))} for t, v in zip(self.trials, values)])
+
+
+class Uniform:
+    def __init__(self, name, problem, seed):
+        self.problem, self.random = problem, random.Random(seed)
+        self.list = problem.points() if problem.listed else None
+
+    def ask(self, count):
+        if self.list:
+            return self.random.sample(self.list, count)
+        return [self.problem.at([self.random.random() for _ in self.problem.bounds]) for _ in range(count)]
+
+    def tell(self, points, values):
+        pass
+
+
+def sampler_of(name, problem, seed):
+    if name in ENVIRONMENTS:
+        module = __import__(f"with_{ENVIRONMENTS[name]}")
+        return module.Sampler(name, problem, seed)
+    return (Uniform if name == "uniform" else Ours)(name, problem, seed)
+
+
+# ---- runs ----
+
+
+def play(name, problem, seed, trials, batch):
+    sampler, values = sampler_of(name, problem, seed), []
+    cpu = getattr(sampler, "cpu", time.process_time)
+    began = cpu()
+    while len(values) < trials:
+        points = sampler.ask(min(batch, trials - len(values)))
+        values += [problem.measure(x) for x in points]
+        sampler.tell(points, values[-len(points) :])
+    return {"values": values, "ms": round(1000 * (cpu() - began) / trials, 3)}
+
+
+def volume(points, reference):
+    """The hypervolume of points to be minimized, by slices of the last objective."""
+    points = [p for p in points if all(v < r for v, r in zip(p, reference))]
+    if not points:
+        return 0.0
+    if len(reference) == 1:
+        return reference[0] - min(p[0] for p in points)
+    points.sort(key=lambda p: p[-1])
+    front, total = [], 0.0
+    for i, p in enumerate(points):
+        if not any(all(a <= b for a, b in zip(q, p[:-1])) for q in front):
+            front = [q for q in front if not all(a <= b for a, b in zip(p[:-1], q))] + [p[:-1]]
+        end = points[i + 1][-1] if i + 1 < len(points) else reference[-1]
+        if end > p[-1]:
+            total += (end - p[-1]) * volume(front, reference[:-1])
+    return total
+
+
+def reached(problem, values):
+    """What the trials so far are worth: of several objectives larger is better, of one smaller."""
+    k = problem.objectives
+    feasible = [v[:k] for v in values if all(c <= 0 for c in v[k:])]
+    if k == 1:
+        return min((v[0] for v in feasible), default=math.inf) - problem.best
+    return volume(feasible, problem.reference) / (problem.best or 1)
+
+
+class Results:
+    """The runs in a file, one a line; several processes may append to it."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def read(self):
+        return [json.loads(line) for line in open(self.path)] if self.path.exists() else []
+
+    def done(self):
+        return {tuple(run[m] for m in ("sampler", "problem", "seed", "batch", "trials")) for run in self.read()}
+
+    def add(self, run):
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "a") as file:
+            file.write(json.dumps(run) + "\n")
+
+
+def problems_of(given):
+    words = [word for word in given.problems.split(",") if word]
+    return [problem for problem in PROBLEMS if not words or any(word in problem.name for word in words)]
+
+
+def can_do(name, problem):
+    return not problem.listed or name not in ENVIRONMENTS or name == "botorch"
+
+
+def label_of(name, given):
+    return f"{name}@{hashlib.sha256(given.banditd.read_bytes()).hexdigest()[:8]}" if name == "banditd" else name
+
+
+def version_of(name):
+    import importlib.metadata
+
+    package = ENVIRONMENTS.get(name)
+    return importlib.metadata.version(package) if package else ""
+
+
+def run_all(given, names):
+    results, began = Results(given.results), time.monotonic()
+    for seed in range(given.seeds):
+        for problem in problems_of(given):
+            for name in names:
+                run = {"sampler": label_of(name, given), "problem": problem.name, "seed": seed, "batch": given.batch, "trials": given.trials}
+                if not can_do(name, problem) or tuple(run.values()) in results.done():
+                    continue
+                if time.monotonic() - began > given.seconds:
+                    return
+                started = time.monotonic()
+                run |= play(name, problem, seed, given.trials, given.batch) | {"version": version_of(name)}
+                run["reached"] = {n: reached(problem, run["values"][:n]) for n in SHOWN if n <= given.trials}
+                results.add(run)
+                print(f"{run['sampler']} {problem.name} {seed}: {run['reached']}, {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
+
+
+def with_server(given):
+    import server as servers
+
+    import banditd
+
+    servers.BINARY = str(given.banditd)
+    with servers.Server("--threads", "1") as running:
+        Ours.server = running.process.pid
+        Ours.client = banditd.Client(f"http://127.0.0.1:{running.port}")
+        run_all(given, ["banditd"])
+
+
+def elsewhere(given, name):
+    """Runs a rival with the interpreter that has it."""
+    sys.path.append(str(HERE.parent / "quality"))
+    import environments
+
+    python = environments.python_of(ENVIRONMENTS[name], ROOT / "build" / "quality" / "envs")
+    command = [python, __file__, *sys.argv[1:], "--inside", name]
+    if subprocess.run(command, env={**os.environ, **ONE_THREAD}).returncode:
+        sys.exit(f"{name} failed")
+
+
+# ---- the table ----
+
+
+def figures(values):
+    if len(values) == 1:
+        return f"{values[0]:.3g}"
+    finite = [min(value, sys.float_info.max) for value in values]  # no feasible point is infinitely far away
+    quartiles = statistics.quantiles(finite, n=4, method="inclusive")
+    low, middle, high = ("–" if q > 1e300 else f"{q:.3g}" for q in quartiles)
+    return f"{low} **{middle}** {high}"
+
+
+def report(given):
+    runs = [run for run in Results(given.results).read() if run["batch"] == given.batch and run["trials"] == given.trials]
+    shown = [n for n in SHOWN if n <= given.trials]
+    print("| problem | sampler | seeds | " + " | ".join(map(str, shown)) + " | CPU ms per trial |\n|---" + "|---" * (len(shown) + 3) + "|")
+    for problem in problems_of(given):
+        for label in sorted({run["sampler"] for run in runs}):
+            own = [run for run in runs if run["sampler"] == label and run["problem"] == problem.name]
+            if own:
+                cells = [figures([run["reached"][str(n)] for run in own]) for n in shown]
+                asked = statistics.median(run["ms"] for run in own)
+                version = f" {own[0]['version']}" if own[0]["version"] else ""
+                print(f"| {problem.name} | {label}{version} | {len(own)} | " + " | ".join(cells) + f" | {asked:.1f} |")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("banditd", type=lambda text: pathlib.Path(text).resolve())
+    arguments.add_argument("--samplers", default=",".join(SAMPLERS))
+    arguments.add_argument("--seeds", type=int, default=10)
+    arguments.add_argument("--trials", type=int, default=100)
+    arguments.add_argument("--batch", type=int, default=1, help="trials at a time")
+    arguments.add_argument("--problems", default="")
+    arguments.add_argument("--seconds", type=float, default=math.inf, help="no run of a sampler begins after so many")
+    arguments.add_argument("--results", type=pathlib.Path, default=ROOT / "build" / "goals.jsonl")
+    arguments.add_argument("--table", action="store_true", help="only the table of what is there")
+    arguments.add_argument("--inside", help=argparse.SUPPRESS)
+    given = arguments.parse_args()
+    if given.inside:
+        return run_all(given, [given.inside])
+    names = [] if given.table else given.samplers.split(",")
+    unknown = set(names) - set(SAMPLERS)
+    if unknown:
+        arguments.error(f"unknown samplers: {', '.join(sorted(unknown))}; there are {', '.join(SAMPLERS)}")
+    for name in names:
+        if name == "banditd":
+            with_server(given)
+        elif name in ENVIRONMENTS:
+            elsewhere(given, name)
+        else:
+            run_all(given, [name])
+    report(given)
+
+
+if __name__ == "__main__":
+    main()
