@@ -55,7 +55,7 @@ async function life(site) {
     assert.ok(await page.evaluate(() => globalThis.marked), 'the page was not loaded again');
 
     const [held] = await site.api.ask('life', 1, 'slow', { lease_seconds: 100 });
-    const lease = page.locator(`tr:has(td:text-is("${held.id}")) .lease`);
+    const lease = page.locator(`tr:has(td a:text-is("${held.id}")) .lease`);
     await until('the pending trial counts down', async () => /^1:[34]\d$/.test(await lease.first().textContent()));
     const before = await lease.first().textContent();
     await until('and goes on', async () => (await lease.first().textContent()) !== before);
