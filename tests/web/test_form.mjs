@@ -366,6 +366,12 @@ async function complete(site) {
     await look();
     await inTurn(page.getByLabel('Kind', { exact: true }));
     assert.deepEqual(wanted.filter((pointer) => !seen.has(pointer)), [], 'members without a field');
+    // A copy has what a definition may have, and nothing that the server adds.
+    const copied = await page.evaluate(async (names) => {
+      const { definitionOf } = await import('./js/tab-connect.js');
+      return Object.keys(definitionOf(Object.fromEntries(names.map((name) => [name, 1]))));
+    }, membersOf(text, 'Study'));
+    assert.deepEqual(copied.filter((name) => !membersOf(text, 'StudyDefinition').includes(name)), [], 'members that the server adds');
   });
 }
 

@@ -10,7 +10,7 @@ import { currentToken } from './token.js';
 import { actionButton, control, facts, panel, reasonOf, toast } from './widgets.js';
 
 // Members that the server adds to a definition. A new study of the same kind must not contain them.
-const NOT_GIVEN = ['id', 'state', 'state_reason', 'advice', 'created_at', 'updated_at', 'candidates', 'observations', 'batch', 'best'];
+const NOT_GIVEN = ['id', 'state', 'state_reason', 'advice', 'created_at', 'updated_at', 'candidates', 'observations', 'batch', 'best', 'cost', 'history'];
 
 export function definitionOf(study) {
   return Object.fromEntries(Object.entries(study).filter(([name]) => !NOT_GIVEN.includes(name) && !name.startsWith('trials_')));
