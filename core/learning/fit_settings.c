@@ -77,6 +77,8 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
                                  .learn_noise = options->learn_noise,
                                  .standardize = options->standardize_rewards,
                                  .warp = options->standardize_rewards && options->warp_rewards,
+                                 .better_half = options->warp_unit == BANDIT_WARP_BETTER_HALF &&
+                                                bandit_arms_is_open_space(arms),
                                  .noise_std = options->noise_std};
     if (options->kernel.type != BANDIT_KERNEL_GAUSSIAN && options->kernel.type != BANDIT_KERNEL_MATERN)
         return BANDIT_OK;

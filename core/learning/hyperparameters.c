@@ -89,6 +89,9 @@ static double lowest_read(double worst, double best)
     return fmax(low < worst ? low : worst - fmax(1.0, fabs(worst)), -DBL_MAX);
 }
 
+/* The unit of the better half is at least this share of the interquartile range: half of the values may be equal. */
+static const double LEAST_UNIT = 1e-3;
+
 /* Step 1 of hyperparameters.h. */
 static void standardize(bandit_fitted *out, sample *s)
 {
@@ -109,6 +112,8 @@ static void standardize(bandit_fitted *out, sample *s)
     }
     out->offset = quantile(sorted, n, 0.5);
     out->scale = out->warped ? range : range / 1.349; /* the standard deviation, if normal */
+    if (out->warped && s->settings->better_half)
+        out->scale = fmin(range, fmax(2.0 * (high - out->offset), LEAST_UNIT * range));
     if (!(out->scale > 0.0))
         out->scale = 0.5 * (sorted[n - 1] - sorted[0]);
     double largest = fmax(fabs(sorted[0]), fabs(sorted[n - 1]));

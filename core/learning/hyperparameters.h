@@ -11,7 +11,10 @@
  * For warped rewards (bandit_options.warp_rewards) fold(y) is instead
  *   offset + scale warp((y − offset) / scale; power),
  * where warp is that of Yeo and Johnson (warp.h). Its power is learned with the other hyper-parameters; the
- * density of the rewards includes the slopes of the warp. scale is then the interquartile range itself.
+ * density of the rewards includes the slopes of the warp. scale is then the interquartile range itself, or in an open
+ * space (bandit_options.warp_unit) twice the distance from the median to the upper quartile where that is less: near
+ * the median every power of the warp is straight, so good rewards that all lie within a small share of the unit
+ * would have no differences that exceed the noise.
  * Nothing is folded or cut, and predictions are read back at no less than `low`, which is one range of all
  * rewards below the worst. A fit is due at every reward up to a hundred.
  *
@@ -52,6 +55,7 @@ typedef struct bandit_fit_settings {
     bandit_kernel_type kernel;
     double nu;
     bool learn_lengthscale, learn_noise, standardize, warp;
+    bool better_half;           /* the unit of the warp may be that of the better half of the rewards */
     const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL if they are learned */
     size_t n_lengthscales;      /* number of lengthscales of the fit */
     size_t *group;              /* for each feature, the index of its lengthscale; owned */

@@ -416,3 +416,23 @@ def test_everything_at_once(server):
     assert len(set(points)) == len(points) == client.study(study)["candidates"]
     for trial in client.items(f"/v1/studies/{study}/trials"):
         assert tuple(sorted(trial["parameters"].items())) in points
+
+
+def test_a_study_from_before_warp_unit_stays_without(server):
+    client = server.client()
+    body = {"metric": {"name": "loss", "goal": "minimize"}, "domain": {"type": "space", "parameters": MIXED}, "seed": 2}
+    study = client.create(body)["id"]
+    assert client.study(study)["algorithm"]["warp_unit"] == "better_half"
+    exported = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+    before = exported.replace(b',\\"warp_unit\\":\\"better_half\\"', b"")
+    assert before != exported
+    assert client.post("/v1/studies?id=quartiles", before, content_type="application/x-ndjson").status == 201
+    assert "warp_unit" not in client.study("quartiles")["algorithm"]
+    given = client.create({**body, "algorithm": {"name": "log_ei", "warp_unit": "quartiles"}})["id"]
+    scales = []
+    for one in ("quartiles", given, study):
+        for trial in range(1, 15):
+            (asked,) = client.ask(one)["trials"]
+            client.tell(one, [{"trial": asked["id"], "value": 10.0 ** (7 - trial)}])
+        scales.append(client.read(one, "model")["warp"]["scale"])
+    assert scales[0] == scales[1] > 100 * scales[2], scales

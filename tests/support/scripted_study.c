@@ -22,6 +22,7 @@ static const char *const scalings[] = {"standardize", "unit", "none", NULL};
 static const char *const kernels[] = {"gaussian", "matern", "linear", "precomputed", NULL};
 static const char *const rules[] = {"global", "global_local", NULL};
 static const char *const confidences[] = {"practical", "theory", "fixed", "calibrated", NULL};
+static const char *const warp_units[] = {"quartiles", "better_half", NULL};
 static const char *const resamples[] = {"fresh", "persistent", "per_pull", NULL};
 static const char *const inits[] = {"uniform", "uncertainty", NULL};
 static const char *const gammas[] = {"exact", "bound", "fixed", NULL};
@@ -72,6 +73,7 @@ static const struct setting {
     {"epsilon", REAL, OPTION(epsilon), NULL},
     {"zeta", REAL, OPTION(zeta), NULL},
     {"agreeing_repeats", REAL, OPTION(agreeing_repeats), NULL},
+    {"warp_unit", WORD, OPTION(warp_unit), warp_units},
     {"population", SIZE, OPTION(population), NULL},
     {"sample", SIZE, OPTION(sample), NULL},
     {"posterior", WORD, OPTION(posterior), posteriors},

@@ -59,6 +59,9 @@ typedef enum bandit_resample {
     BANDIT_RESAMPLE_PERSISTENT,
     BANDIT_RESAMPLE_PER_PULL
 } bandit_resample;
+/* The unit of warped rewards (hyperparameters.h): the interquartile range, or twice the distance from the median to the
+ * better quartile where that is less. */
+typedef enum bandit_warp_unit { BANDIT_WARP_QUARTILES, BANDIT_WARP_BETTER_HALF } bandit_warp_unit;
 typedef enum bandit_init { BANDIT_INIT_UNIFORM, BANDIT_INIT_UNCERTAINTY } bandit_init;
 typedef enum bandit_gamma { BANDIT_GAMMA_EXACT, BANDIT_GAMMA_BOUND, BANDIT_GAMMA_FIXED } bandit_gamma;
 
@@ -135,6 +138,9 @@ typedef struct bandit_options {
     bool lambda_from_noise;   /* lambda is the noise variance in the model's units, at least 1e-6 */
     bool warp_rewards;        /* with standardize_rewards: a monotone warp of the rewards is learned, and the
                                  model is fitted for the best point soon (hyperparameters.h); log_ei */
+    bandit_warp_unit
+        warp_unit; /* of warped rewards, in an open space. Studies that were created before this option
+                                   existed have the interquartile range, as lists do */
     /* With more than one objective, or with bounds: the modelled metrics, n_metrics of at most
      * BANDIT_MOST_METRICS, the first an objective; borrowed until the engine is made. The other options apply
      * to each metric by itself. log_ei only. n_metrics 0: one objective without bounds. */
@@ -180,6 +186,7 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
     X(BANDIT_OPTION_EPSILON, epsilon)                                                                        \
     X(BANDIT_OPTION_ZETA, zeta)                                                                              \
     X(BANDIT_OPTION_AGREEING_REPEATS, agreeing_repeats)                                                      \
+    X(BANDIT_OPTION_WARP_UNIT, warp_unit)                                                                    \
     X(BANDIT_OPTION_POPULATION, population)                                                                  \
     X(BANDIT_OPTION_SAMPLE, sample)                                                                          \
     X(BANDIT_OPTION_POSTERIOR, posterior)                                                                    \

@@ -439,6 +439,7 @@ static void test_refused_algorithms(void **state)
         {ALGORITHM("'scale':0"), "/algorithm/scale", "must be greater than 0"},
         {ALGORITHM("'epsilon':1.01"), "/algorithm/epsilon", "must be at most 1"},
         {ALGORITHM("'zeta':-1"), "/algorithm/zeta", "must be at least 0"},
+        {ALGORITHM("'warp_unit':'x'"), "/algorithm/warp_unit", "must be \"quartiles\" or \"better_half\""},
         {ALGORITHM("'agreeing_repeats':2"), "/algorithm/agreeing_repeats", "must be at most 1"},
         {ALGORITHM("'population':0"), "/algorithm/population", "must be at least 1"},
         {ALGORITHM("'sample':0"), "/algorithm/sample", "must be at least 1"},

@@ -115,6 +115,27 @@ static void what_is_told_comes_back(void **state)
     }
 }
 
+/* Fifteen rewards far below 25 others, which lie close together or are all equal. */
+static void good_rewards_have_a_unit_of_their_own(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        learner x;
+        double rewards[MOST], spread = kind < 3 ? 0.004 * (kind + 1) : 0.0;
+        open_learner(&x, true);
+        assert_false(x.how.better_half); /* it is a list */
+        x.how.better_half = kind > 0;
+        for (size_t i = 0; i < 40; i++)
+            rewards[i] = i < 15 ? -5.0 - (double)i : spread * (double)(i - 15);
+        learn(&x, 40, rewards);
+        double low = 0.25 * rewards[5] + 0.75 * rewards[4]; /* rewards[14] is the lowest */
+        double median = spread * 4.5, high = spread * 14.25;
+        double unit = kind == 0 ? high - low : fmax(2.0 * (high - median), 1e-3 * (high - low));
+        assert_true(fabs(x.learned.scale - unit) < 1e-12);
+        close_learner(&x);
+    }
+}
+
 /* A reward that no neighbour explains is set aside, on either side of them, from its first fit on or later; not
  * so the steep end of a smooth function. */
 static void strays_are_set_aside(void **state)
@@ -146,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fits_are_due_at_each_of_a_hundred),
         cmocka_unit_test(what_is_told_comes_back),
+        cmocka_unit_test(good_rewards_have_a_unit_of_their_own),
         cmocka_unit_test(strays_are_set_aside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
