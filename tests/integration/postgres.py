@@ -46,8 +46,12 @@ class Postgres:
             self.port = free.getsockname()[1]
 
     def run(self, program, *arguments, check=True):
+        return self.as_itself(self.programs / program, *arguments, check=check)
+
+    def as_itself(self, *command, check=True):
+        """Runs a command as the server's user. -> its output"""
         done = subprocess.run(
-            [*self.prefix, self.programs / program, *arguments],
+            [*self.prefix, *command],
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -4,13 +4,16 @@ database, its sessions or the server end. BANDITD_KILLS sets how often."""
 import concurrent.futures
 import os
 import random
+import shutil
 import signal
+import socket
+import subprocess
 import threading
 import time
 
-from postgres import OfModule
+from postgres import OfModule, Postgres
 from server import Server, run_to_end
-from support import cases, definition, eventually, measure
+from support import Skip, cases, definition, eventually, measure
 from test_crash import alone, killed_while_one_worker_works
 
 KILLS = int(os.environ.get("BANDITD_KILLS", "3"))
@@ -272,3 +275,43 @@ def test_a_server_that_was_cut_off_finds_its_successor():
             assert client.request("POST", "/v1/studies/study/ask", {"count": 1}).status == 503
             former.says("database_taken")
             assert len(latter.client().ask("study", 1)["trials"]) == 1
+
+
+def test_a_standby_is_refused():
+    with Postgres() as server:
+        uri = server.migrated()
+        server.stop("fast")
+        server.as_itself("touch", os.path.join(server.data, "standby.signal"))
+        server.start()
+        for command in ("serve", "migrate"):
+            status, out, err = run_to_end(command, "--database", uri)
+            assert status == 1 and "the server is a standby: give banditd the primary" in err, (out, err)
+        assert run_to_end("check", "--database", uri)[0] == 0  # only reads
+
+
+@cases({"transaction": "transaction", "session": "session"})
+def test_a_pooler_is_refused(case):
+    program = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
+    if not os.path.exists(program):
+        raise Skip("pgbouncer is not installed")
+    uri = migrated()
+    server = postgres()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = os.path.join(server.folder, f"{case}.ini")
+    with open(settings, "w") as file:
+        file.write(
+            f"[databases]\n* = host=127.0.0.1 port={server.port} user=tests\n[pgbouncer]\nlisten_addr = 127.0.0.1\n"
+            f"listen_port = {port}\nunix_socket_dir =\nauth_type = any\npool_mode = {case}\n"
+        )
+    pooler = subprocess.Popen([*server.prefix, program, "-q", settings], stderr=subprocess.DEVNULL)
+    try:
+        through = uri.replace(f":{server.port}/", f":{port}/")
+        refused = lambda: run_to_end("check", "--database", through)
+        eventually(lambda: "onnection refused" not in refused()[2], "the pooler")
+        status, out, err = run_to_end("serve", "--listen", "127.0.0.1:0", "--database", through)
+        assert status == 1 and "there is a connection pooler before the database" in err, (out, err)
+    finally:
+        pooler.terminate()
+        pooler.wait()

@@ -1,4 +1,5 @@
-/* What is sent of the writer's journal: rows of the same statement together, and no row out of its order. */
+/* Without a database: what is sent of the writer's journal (rows of the same statement together, and no row out of its
+ * order), and a server that is too old. */
 #include "server/store/postgres/postgres.h"
 
 #include <endian.h>
@@ -209,6 +210,23 @@ static void both_forms_have_the_same_parameters(void **state)
     }
 }
 
+static int version_12(const PGconn *conn)
+{
+    (void)conn;
+    return 120022;
+}
+
+static void an_old_server_is_refused(void **state)
+{
+    pg_connection c = {0};
+    store_error err = {0};
+    (void)state;
+    assert_int_equal(pq_load(&err), STORE_OK);
+    pq.PQserverVersion = version_12;
+    assert_int_equal(pg_refuse_unfit(&c, true, &err), STORE_FOREIGN);
+    assert_string_equal(err.message, "the server is PostgreSQL 12; banditd needs 13 or newer");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +238,7 @@ int main(void)
         cmocka_unit_test(of_a_study_the_last_counters_are_saved),
         cmocka_unit_test(arrays_are_in_binary_form),
         cmocka_unit_test(both_forms_have_the_same_parameters),
+        cmocka_unit_test(an_old_server_is_refused),
     };
     return cmocka_run_group_tests_name("statements of many writes", tests, NULL, NULL);
 }
