@@ -37,7 +37,7 @@ public class OpenapiGenerator {
         for (Trial trial : asked.getTrials())
             tell.addResultsItem(new Result().trial(trial.getId()).value((double) trial.getId()));
         check(trials.tell(study.getId(), tell, null, null).getAccepted() == 3, tell);
-        check(trials.listTrials(study.getId(), TrialState.COMPLETED, null, null, null, null, null, null).getItems().size() == 3, "trials");
+        check(trials.listTrials(study.getId(), TrialState.COMPLETED, null, null, null, null, null, null, null).getItems().size() == 3, "trials");
         check(trials.getTrial(study.getId(), 1L, null).getAttempts().get(0).getOutcome().equals("completed"), "attempt");
         check(!studies.listStudies(null, null, null, null, null).getItems().isEmpty(), "studies");
         check(reading.getBest(study.getId(), null).getObserved().getTrial() == 1, "best");
@@ -47,7 +47,7 @@ public class OpenapiGenerator {
             .points(List.of(List.of(0.0, 1.0), List.of(2.0, 3.0))).keys(List.of("CCO", "CC"));
         StudyDefinition listed = new StudyDefinition().id("generator-java-list").metric(loss).domain(new DomainDefinition(list));
         check(studies.createStudy(listed, null, null, null).getDomain().getCandidatesDomain().getDimension() == 2, "list");
-        check(trials.proposeTrial("generator-java-list", new Proposal().key("CC"), null, null).getCandidate() == 1, "key");
+        check(trials.proposeTrial("generator-java-list", new Proposal().key("CC"), null, null, null).getCandidate() == 1, "key");
         Predict where = new Predict().keys(List.of("CC", "CCO"));
         check(reading.predict("generator-java-list", where, null, null).getPredictions().size() == 2, "predictions");
         System.exit(0); // the client's threads live on for a minute
