@@ -245,9 +245,9 @@ const bandit_algorithm_entry bandit_bbkb_algorithm = {
             .description =
                 "Batch budgeted kernel bandits, if each trial's value counts: near-linear time, batches that "
                 "grow as the model learns. It is what \"aim\": \"regret\" selects.",
-            .options = BANDIT_TAKES_WIDTH | BANDIT_TAKES(Q_BAR) | BANDIT_TAKES(RATIO_BOUND) |
-                       BANDIT_TAKES(BATCH_RULE) | BANDIT_TAKES(CONFIDENCE) | BANDIT_TAKES(RESAMPLE) |
-                       BANDIT_TAKES(MAX_BATCH),
+            .options = BANDIT_TAKES_WIDTH | BANDIT_TAKES(IN_FLIGHT) | BANDIT_TAKES(Q_BAR) |
+                       BANDIT_TAKES(RATIO_BOUND) | BANDIT_TAKES(BATCH_RULE) | BANDIT_TAKES(CONFIDENCE) |
+                       BANDIT_TAKES(RESAMPLE) | BANDIT_TAKES(MAX_BATCH),
         },
     .list = &list_table,
     .space = &bbkb_space_table,
@@ -257,8 +257,8 @@ const bandit_algorithm_entry bandit_bkb_algorithm = {
     .about =
         {
             .description = "Budgeted kernel bandits: a new dictionary after every pull.",
-            .options =
-                BANDIT_TAKES_WIDTH | BANDIT_TAKES(Q_BAR) | BANDIT_TAKES(CONFIDENCE) | BANDIT_TAKES(RESAMPLE),
+            .options = BANDIT_TAKES_WIDTH | BANDIT_TAKES(IN_FLIGHT) | BANDIT_TAKES(Q_BAR) |
+                       BANDIT_TAKES(CONFIDENCE) | BANDIT_TAKES(RESAMPLE),
         },
     .list = &list_table,
     .space = &bkb_space_table,

@@ -37,7 +37,7 @@ const bandit_algorithm_entry bandit_epsilon_greedy_algorithm = {
     .about =
         {
             .description = "Exact GP, the best mean, and with probability epsilon a random candidate.",
-            .options = BANDIT_TAKES_MODEL | BANDIT_TAKES(EPSILON),
+            .options = BANDIT_TAKES_MODEL | BANDIT_TAKES(IN_FLIGHT) | BANDIT_TAKES(EPSILON),
         },
     .list = &list_table,
     .space = &space_table,

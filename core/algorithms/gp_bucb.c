@@ -35,7 +35,8 @@ const bandit_algorithm_entry bandit_gp_bucb_algorithm = {
         {
             .description =
                 "Exact GP, hallucinated batches that end when the information gathered passes a bound.",
-            .options = BANDIT_TAKES_GAIN | BANDIT_TAKES(RATIO_BOUND) | BANDIT_TAKES(MAX_BATCH),
+            .options = BANDIT_TAKES_GAIN | BANDIT_TAKES(IN_FLIGHT) | BANDIT_TAKES(RATIO_BOUND) |
+                       BANDIT_TAKES(MAX_BATCH),
         },
     .list = &list_table,
     .space = &space_table,

@@ -85,7 +85,7 @@ const bandit_algorithm_entry bandit_gp_ei_algorithm = {
     .about =
         {
             .description = "Exact GP, expected improvement.",
-            .options = BANDIT_TAKES_MODEL | BANDIT_TAKES(ZETA),
+            .options = BANDIT_TAKES_MODEL | BANDIT_TAKES(IN_FLIGHT) | BANDIT_TAKES(ZETA),
         },
     .list = &ei_list_table,
     .space = &ei_space_table,
@@ -98,7 +98,7 @@ const bandit_algorithm_entry bandit_gp_pi_algorithm = {
     .about =
         {
             .description = "Exact GP, probability of improvement.",
-            .options = BANDIT_TAKES_MODEL | BANDIT_TAKES(ZETA),
+            .options = BANDIT_TAKES_MODEL | BANDIT_TAKES(IN_FLIGHT) | BANDIT_TAKES(ZETA),
         },
     .list = &pi_list_table,
     .space = &pi_space_table,

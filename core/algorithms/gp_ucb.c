@@ -47,7 +47,7 @@ const bandit_algorithm_entry bandit_gp_ucb_algorithm = {
     .about =
         {
             .description = "Exact GP with the bound of Srinivas et al.",
-            .options = BANDIT_TAKES_GAIN,
+            .options = BANDIT_TAKES_GAIN | BANDIT_TAKES(IN_FLIGHT),
         },
     .list = &gp_ucb_list_table,
     .space = &gp_ucb_space_table,
@@ -60,7 +60,7 @@ const bandit_algorithm_entry bandit_igp_ucb_algorithm = {
     .about =
         {
             .description = "Exact GP with the improved bound of Chowdhury and Gopalan.",
-            .options = BANDIT_TAKES_GAIN,
+            .options = BANDIT_TAKES_GAIN | BANDIT_TAKES(IN_FLIGHT),
             .lambda_by_horizon = true,
         },
     .list = &igp_ucb_list_table,

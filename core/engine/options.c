@@ -122,6 +122,11 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
     OPTION(INITIAL_CELLS, initial_cells, INTEGER,
            "Cells per side of the first cover; 0 sets it by the horizon.",
            AT_LEAST(0.0), .has_default = true),
+    OPTION(IN_FLIGHT, in_flight, WORD,
+           "In a space that is not listed: a pick allows for all points in flight, or for the first hundred and, "
+           "of the others, those near each point that it considers. The default is near, except in studies that "
+           "were created before there was a choice.",
+           WORDS("all", "near")),
 };
 /* clang-format on */
 

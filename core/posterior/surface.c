@@ -1,4 +1,4 @@
-#include "core/posterior/surface.h"
+#include "core/posterior/surface_blocks.h"
 
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
@@ -10,9 +10,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Points are evaluated in blocks of this many. It is fixed, because the order of summation depends on it. */
-enum { BLOCK = 256 };
 
 /* ---- the start ----------------------------------------------------------------------------------------- */
 
@@ -118,14 +115,17 @@ bandit_status bandit_surface_start(bandit_surface *s, const bandit_posterior *po
                                    bandit_error *err)
 {
     const bandit_covariance *covariance = posterior->covariance;
-    size_t m = posterior->m, d = covariance->dimension, all = m + room + 1;
-    size_t scratch = bandit_covariance_scratch(covariance) + 2 * BLOCK;
+    size_t m = posterior->m, d = covariance->dimension;
+    size_t exact = s->near && room > BANDIT_NEAR_EXACT ? BANDIT_NEAR_EXACT : room, all = m + exact + 1;
+    size_t scratch = bandit_covariance_scratch(covariance) + 2 * BANDIT_SURFACE_BLOCK;
     assert(covariance->profile != BANDIT_PROFILE_MATRIX);
     s->posterior = posterior;
     s->m = s->n = s->points.n = 0;
+    bandit_near_reset(&s->beyond);
     if (!bandit_reserve((void **)&s->weights, &s->capacity_weights, m, sizeof(double)) ||
         !bandit_reserve((void **)&s->work, &s->capacity_work, 3 * m * m, sizeof(double)) ||
-        !bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + all * BLOCK, sizeof(double)) ||
+        !bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + all * BANDIT_SURFACE_BLOCK,
+                        sizeof(double)) ||
         !set_room(s, all, 0))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a dictionary of %zu", m);
     s->m = s->n = s->points.n = m;
@@ -137,12 +137,18 @@ bandit_status bandit_surface_start(bandit_surface *s, const bandit_posterior *po
 
 bandit_status bandit_surface_reserve(bandit_surface *s, size_t more, bandit_error *err)
 {
+    size_t base = s->m + BANDIT_NEAR_EXACT, exact = s->near && more > base - s->n ? base - s->n : more;
+    if (exact < more &&
+        !bandit_near_reserve(&s->beyond, base, s->posterior->covariance->dimension, more - exact))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points in flight", more);
+    more = exact;
     if (s->n + more <= s->room)
         return BANDIT_OK;
     size_t room = s->n + more + s->n / 4 + 16;
-    size_t scratch = bandit_covariance_scratch(s->posterior->covariance) + 2 * BLOCK;
+    size_t scratch = bandit_covariance_scratch(s->posterior->covariance) + 2 * BANDIT_SURFACE_BLOCK;
     /* set_room must come last: it raises s->room, which says that the memory is there. */
-    if (!bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + room * BLOCK, sizeof(double)) ||
+    if (!bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + room * BANDIT_SURFACE_BLOCK,
+                        sizeof(double)) ||
         !set_room(s, room, s->n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points in flight", more);
     return BANDIT_OK;
@@ -151,6 +157,7 @@ bandit_status bandit_surface_reserve(bandit_surface *s, size_t more, bandit_erro
 void bandit_surface_clear(bandit_surface *s)
 {
     bandit_points_clear(&s->points);
+    bandit_near_clear(&s->beyond);
     free(s->R);
     free(s->weights);
     free(s->k);
@@ -163,35 +170,11 @@ size_t bandit_surface_memory(const bandit_surface *s)
 {
     return (s->capacity_R + s->capacity_weights + s->capacity_vectors + s->capacity_scratch +
             s->capacity_work + s->points.capacity_features) *
-           sizeof(double);
+               sizeof(double) +
+           bandit_near_memory(&s->beyond);
 }
 
 /* ---- one point ----------------------------------------------------------------------------------------- */
-
-/* The kernel k as a function of the scaled squared distance s, and its derivative dk/ds. */
-static double profile(bandit_profile profile, double s, double *slope)
-{
-    double r = sqrt(s), e = exp(profile == BANDIT_PROFILE_GAUSSIAN ? -s : -r);
-    switch (profile) {
-    case BANDIT_PROFILE_GAUSSIAN:
-        *slope = -e;
-        return e;
-    case BANDIT_PROFILE_MATERN12:
-        *slope = r > 0.0 ? -0.5 * e / r : 0.0; /* a cusp, where 0 is a valid subgradient */
-        return e;
-    case BANDIT_PROFILE_MATERN32:
-        *slope = -0.5 * e;
-        return (1.0 + r) * e;
-    case BANDIT_PROFILE_MATERN52:
-        *slope = -(1.0 + r) * e / 6.0;
-        return (1.0 + r + s / 3.0) * e;
-    case BANDIT_PROFILE_LINEAR:
-    case BANDIT_PROFILE_MATRIX:
-        break;
-    }
-    assert(!"a stationary kernel");
-    return 0.0;
-}
 
 /* Sets u, k and slope for the point x. Returns k(x, x). */
 static double look_at_kernel(bandit_surface *s, const double *x)
@@ -203,24 +186,13 @@ static double look_at_kernel(bandit_surface *s, const double *x)
         s->u[j] = x[j] * c->factor[j];
         own += s->u[j] * s->u[j];
     }
-    for (size_t i = 0; i < s->n; i++) {
-        const double *z = s->points.features + i * d;
-        double sum = 0.0;
-        if (c->profile == BANDIT_PROFILE_LINEAR) {
-            for (size_t j = 0; j < d; j++)
-                sum += s->u[j] * z[j];
-            s->k[i] = sum;
-            continue;
-        }
-        for (size_t j = 0; j < d; j++)
-            sum += (s->u[j] - z[j]) * (s->u[j] - z[j]);
-        s->k[i] = profile(c->profile, sum, &s->slope[i]);
-    }
+    for (size_t i = 0; i < s->n; i++)
+        s->k[i] = bandit_near_kernel(c, s->u, s->points.features + i * d, &s->slope[i]);
+    s->beyond.kernel_values += s->n;
     return c->profile == BANDIT_PROFILE_LINEAR ? own : 1.0;
 }
 
-/* v = R v for the leading n rows of R, or v = R' v when transposed. */
-static void apply(const bandit_surface *s, CBLAS_TRANSPOSE transpose, double *v)
+void bandit_surface_apply(const bandit_surface *s, CBLAS_TRANSPOSE transpose, double *v)
 {
     if (s->n > 0)
         cblas_dtrmv(CblasRowMajor, CblasLower, transpose, CblasNonUnit, (int)s->n, s->R, (int)s->room, v, 1);
@@ -230,9 +202,12 @@ void bandit_surface_look(bandit_surface *s, const double *coordinates)
 {
     double own = look_at_kernel(s, coordinates);
     memcpy(s->y, s->k, s->n * sizeof *s->y);
-    apply(s, CblasNoTrans, s->y);
+    bandit_surface_apply(s, CblasNoTrans, s->y);
     s->mean = cblas_ddot((int)s->m, s->weights, 1, s->k, 1);
     s->variance = own - cblas_ddot((int)s->n, s->y, 1, s->y, 1);
+    if (s->beyond.n > 0)
+        s->variance -=
+            bandit_near_look(&s->beyond, s->posterior->covariance, s->posterior->lambda, s->u, s->y);
 }
 
 /* Adds to `gradient` the gradient of sum_{j < n} c_j k(x, D_j). */
@@ -270,7 +245,11 @@ void bandit_surface_slope(bandit_surface *s, double a, double b, double *gradien
     memset(s->q, 0, s->n * sizeof *s->q);
     if (b != 0.0) {
         memcpy(s->q, s->y, s->n * sizeof *s->q);
-        apply(s, CblasTrans, s->q);
+        if (s->beyond.n > 0) {
+            bandit_near_subtract(&s->beyond, s->q);
+            bandit_near_add_slope(&s->beyond, c, s->u, -2.0 * b, gradient);
+        }
+        bandit_surface_apply(s, CblasTrans, s->q);
         cblas_dscal((int)s->n, -2.0 * b, s->q, 1);
     }
     cblas_daxpy((int)s->m, a, s->weights, 1, s->q, 1);
@@ -280,11 +259,15 @@ void bandit_surface_slope(bandit_surface *s, double a, double b, double *gradien
 double bandit_surface_hallucinate(bandit_surface *s, const double *coordinates)
 {
     size_t d = s->posterior->covariance->dimension, n = s->n;
-    assert(n < s->room);
     bandit_surface_look(s, coordinates);
     double variance = fmax(0.0, s->variance), scale = 1.0 / sqrt(s->posterior->lambda + variance);
+    if (s->near && n == s->m + BANDIT_NEAR_EXACT) {
+        bandit_near_add(&s->beyond, s->posterior->covariance, s->u, s->y);
+        return variance;
+    }
+    assert(n < s->room);
     memcpy(s->q, s->y, n * sizeof *s->q);
-    apply(s, CblasTrans, s->q);
+    bandit_surface_apply(s, CblasTrans, s->q);
     double *row = s->R + n * s->room;
     for (size_t i = 0; i < n; i++)
         row[i] = -scale * s->q[i];
@@ -296,52 +279,67 @@ double bandit_surface_hallucinate(bandit_surface *s, const double *coordinates)
 
 /* ---- many points --------------------------------------------------------------------------------------- */
 
-/* Kernel columns of `rows` points with the first n of D, with leading dimension `ld` >= BLOCK; diagonal: k(x,
- * x). */
-static void columns_of(bandit_surface *s, const double *coordinates, size_t rows, size_t n, double *columns,
-                       size_t ld, double *diagonal)
+void bandit_surface_columns(bandit_surface *s, const double *coordinates, size_t rows, size_t n,
+                            double *columns, size_t ld, double *diagonal)
 {
     bandit_points points = s->points;
     points.n = n;
     bandit_covariance_block_at(s->posterior->covariance, coordinates, rows, &points, columns, ld, diagonal,
-                               s->scratch + s->room * BLOCK + 2 * BLOCK);
+                               s->scratch + s->room * BANDIT_SURFACE_BLOCK + 2 * BANDIT_SURFACE_BLOCK);
+    s->beyond.kernel_values += rows * n;
 }
 
-/* Replaces block (rows x n, leading dimension BLOCK) by block R'; out = diagonal − squared norms of its
- * rows. */
-static void block_variances(const bandit_surface *s, double *block, size_t rows, size_t n,
-                            const double *diagonal, double *out)
+void bandit_surface_block_variances(const bandit_surface *s, double *block, size_t rows, size_t n,
+                                    const double *diagonal, double *out)
 {
     memcpy(out, diagonal, rows * sizeof *out);
     if (n == 0)
         return;
     cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)rows, (int)n, 1.0,
-                s->R, (int)s->room, block, BLOCK);
+                s->R, (int)s->room, block, BANDIT_SURFACE_BLOCK);
     for (size_t k = 0; k < n; k++) {
         for (size_t i = 0; i < rows; i++)
-            out[i] -= block[k * BLOCK + i] * block[k * BLOCK + i];
+            out[i] -= block[k * BANDIT_SURFACE_BLOCK + i] * block[k * BANDIT_SURFACE_BLOCK + i];
     }
     for (size_t i = 0; i < rows; i++)
         out[i] = fmax(0.0, out[i]);
+}
+
+/* Conditions the variances of a block on the points in flight beyond those of R; block: as bandit_surface_block_variances left it. */
+static void reduce_block(bandit_surface *s, const double *coordinates, const double *block, size_t rows,
+                         double *variance)
+{
+    const bandit_covariance *c = s->posterior->covariance;
+    for (size_t i = 0; i < rows; i++) {
+        for (size_t j = 0; j < c->dimension; j++)
+            s->u[j] = coordinates[i * c->dimension + j] * c->factor[j];
+        for (size_t k = 0; k < s->n; k++)
+            s->y[k] = block[k * BANDIT_SURFACE_BLOCK + i];
+        double less = bandit_near_look(&s->beyond, c, s->posterior->lambda, s->u, s->y);
+        variance[i] = fmax(0.0, variance[i] - less);
+    }
 }
 
 void bandit_surface_values(bandit_surface *s, const double *coordinates, size_t n, double *mean,
                            double *variance)
 {
     size_t d = s->posterior->covariance->dimension;
-    double *block = s->scratch, *diagonal = s->scratch + s->room * BLOCK;
-    for (size_t first = 0; first < n; first += BLOCK) {
-        size_t rows = n - first < BLOCK ? n - first : BLOCK;
+    double *block = s->scratch, *diagonal = s->scratch + s->room * BANDIT_SURFACE_BLOCK;
+    for (size_t first = 0; first < n; first += BANDIT_SURFACE_BLOCK) {
+        size_t rows = n - first < BANDIT_SURFACE_BLOCK ? n - first : BANDIT_SURFACE_BLOCK;
         bandit_pause();
-        columns_of(s, coordinates + first * d, rows, variance ? s->n : s->m, block, BLOCK, diagonal);
+        bandit_surface_columns(s, coordinates + first * d, rows, variance ? s->n : s->m, block,
+                               BANDIT_SURFACE_BLOCK, diagonal);
         if (mean) {
             memset(mean + first, 0, rows * sizeof *mean);
             if (s->m > 0)
-                cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)s->m, 1.0, block, BLOCK, s->weights,
-                            1, 0.0, mean + first, 1);
+                cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)s->m, 1.0, block,
+                            BANDIT_SURFACE_BLOCK, s->weights, 1, 0.0, mean + first, 1);
         }
         if (variance)
-            block_variances(s, block, rows, s->n, diagonal, variance + first);
+            bandit_surface_block_variances(s, block, rows, s->n, diagonal, variance + first);
+        if (variance && s->beyond.n > 0)
+            reduce_block(s, coordinates + first * d, block, rows, variance + first);
     }
 }
 
@@ -349,93 +347,13 @@ void bandit_surface_combine(bandit_surface *s, const double *c, const double *co
                             double *out)
 {
     size_t d = s->posterior->covariance->dimension;
-    double *block = s->scratch, *diagonal = s->scratch + s->room * BLOCK;
+    double *block = s->scratch, *diagonal = s->scratch + s->room * BANDIT_SURFACE_BLOCK;
     memset(out, 0, n * sizeof *out);
-    for (size_t first = 0; first < n && s->m > 0; first += BLOCK) {
-        size_t rows = n - first < BLOCK ? n - first : BLOCK;
+    for (size_t first = 0; first < n && s->m > 0; first += BANDIT_SURFACE_BLOCK) {
+        size_t rows = n - first < BANDIT_SURFACE_BLOCK ? n - first : BANDIT_SURFACE_BLOCK;
         bandit_pause();
-        columns_of(s, coordinates + first * d, rows, s->m, block, BLOCK, diagonal);
-        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)s->m, 1.0, block, BLOCK, c, 1, 0.0,
-                    out + first, 1);
+        bandit_surface_columns(s, coordinates + first * d, rows, s->m, block, BANDIT_SURFACE_BLOCK, diagonal);
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)s->m, 1.0, block, BANDIT_SURFACE_BLOCK, c, 1,
+                    0.0, out + first, 1);
     }
-}
-
-/* ---- the grid ------------------------------------------------------------------------------------------ */
-
-/* Reserves memory for `room` columns; the first `used` are kept. */
-static bool reserve_columns(bandit_grid *g, size_t room, size_t used)
-{
-    if (!bandit_reserve_keep((void **)&g->columns, &g->capacity_columns, used * g->ld, room * g->ld,
-                             sizeof(double)))
-        return false;
-    g->room = g->capacity_columns / g->ld;
-    return true;
-}
-
-bandit_status bandit_grid_start(bandit_grid *g, bandit_surface *s, const double *coordinates, size_t n,
-                                bandit_error *err)
-{
-    size_t d = s->posterior->covariance->dimension, m = s->m;
-    size_t ld = bandit_whole(n, BLOCK);
-    g->n = n;
-    g->ld = ld;
-    if (!reserve_columns(g, s->room, 0) ||
-        !bandit_reserve((void **)&g->mean, &g->capacity_values, 3 * ld, sizeof(double)) ||
-        !bandit_reserve((void **)&g->coordinates, &g->capacity_coordinates, n * d, sizeof(double)))
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a grid of %zu points", n);
-    g->variance = g->mean + ld;
-    g->a = g->mean + 2 * ld;
-    memcpy(g->coordinates, coordinates, n * d * sizeof *coordinates);
-    memset(g->mean, 0, n * sizeof *g->mean);
-    double *block = s->scratch, *diagonal = s->scratch + s->room * BLOCK;
-    for (size_t first = 0; first < n; first += BLOCK) {
-        size_t rows = n - first < BLOCK ? n - first : BLOCK;
-        bandit_pause();
-        columns_of(s, coordinates + first * d, rows, m, g->columns + first, ld, diagonal);
-        for (size_t k = 0; k < m; k++)
-            memcpy(block + k * BLOCK, g->columns + k * ld + first, rows * sizeof *block);
-        block_variances(s, block, rows, m, diagonal, g->variance + first);
-    }
-    if (m > 0)
-        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)n, (int)m, 1.0, g->columns, (int)ld, s->weights, 1, 0.0,
-                    g->mean, 1);
-    g->applied = m;
-    return BANDIT_OK;
-}
-
-bandit_status bandit_grid_update(bandit_grid *g, bandit_surface *s, bandit_error *err)
-{
-    size_t d = s->posterior->covariance->dimension;
-    if (s->n > g->room && !reserve_columns(g, s->room, g->applied))
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points in flight", s->n - s->m);
-    double *diagonal = s->scratch + s->room * BLOCK;
-    for (; g->applied < s->n; g->applied++) {
-        size_t row = g->applied;
-        bandit_pause();
-        bandit_points point = {.n = 1, .features = s->points.features + row * d};
-        for (size_t first = 0; first < g->n; first += BLOCK) {
-            size_t rows = g->n - first < BLOCK ? g->n - first : BLOCK;
-            bandit_covariance_block_at(s->posterior->covariance, g->coordinates + first * d, rows, &point,
-                                       g->columns + row * g->ld + first, g->ld, diagonal,
-                                       s->scratch + s->room * BLOCK + 2 * BLOCK);
-        }
-        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)g->n, (int)row + 1, 1.0, g->columns, (int)g->ld,
-                    s->R + row * s->room, 1, 0.0, g->a, 1);
-        for (size_t i = 0; i < g->n; i++)
-            g->variance[i] = fmax(0.0, g->variance[i] - g->a[i] * g->a[i]);
-    }
-    return BANDIT_OK;
-}
-
-void bandit_grid_clear(bandit_grid *g)
-{
-    free(g->columns);
-    free(g->mean);
-    free(g->coordinates);
-    *g = (bandit_grid){0};
-}
-
-size_t bandit_grid_memory(const bandit_grid *g)
-{
-    return (g->capacity_columns + g->capacity_values + g->capacity_coordinates) * sizeof(double);
 }

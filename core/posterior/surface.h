@@ -18,11 +18,15 @@
 #define CORE_POSTERIOR_SURFACE_H
 
 #include "core/posterior/sparse_posterior.h"
+#include "core/posterior/surface_near.h"
 
 typedef struct bandit_surface {
+    bool
+        near; /* of the points in flight beyond the first, the nearest count (surface_near.h). Set before the start */
     const bandit_posterior *posterior; /* borrowed */
     size_t m;                          /* members of the dictionary */
-    size_t n;                          /* members and points in flight */
+    size_t n;                          /* members and points in flight, of those that always count */
+    bandit_near beyond;                /* the others in flight */
     size_t room;                       /* points that the arrays below have room for */
     bandit_points points;              /* n: coordinates times the kernel's factors; no arms */
     double *R;                         /* lower triangle, row-major, with rows of `room` entries */
@@ -71,6 +75,11 @@ typedef struct bandit_grid {
     size_t applied;              /* rows of R that are included */
     size_t room;                 /* capacity, in columns */
     double *columns;             /* ld x room: kernel columns */
+    size_t applied_near;         /* points of `beyond` that are included */
+    bandit_neighbors *neighbors; /* n, of each point of the grid */
+    double *base_variance;       /* n: the variance without `beyond` */
+    bool *changed;               /* n: scratch */
+    size_t capacity_neighbors, capacity_base, capacity_changed;
     double *mean, *variance, *a; /* n entries each */
     double *coordinates;         /* n x dimension: a copy */
     size_t capacity_columns, capacity_values, capacity_coordinates;

@@ -142,6 +142,17 @@ static void complete_bounds(wire_algorithm *a, bandit_algorithm algorithm, doubl
         default_text(&a->confidence, a->standardize_rewards ? "calibrated" : "practical", found);
 }
 
+/* The engine's default is what definitions without the member mean: they are older than the choice. */
+static void complete_in_flight(wire_algorithm *a, bandit_algorithm algorithm, wire_domain_type domain,
+                               completion *found)
+{
+    bool space = domain == WIRE_DOMAIN_SPACE;
+    if (!space && a->in_flight)
+        wire_errors_add(found->errors, "/algorithm/in_flight", "applies to a domain of type \"space\" only");
+    if (space && bandit_algorithm_takes(algorithm, BANDIT_OPTION_IN_FLIGHT))
+        default_text(&a->in_flight, "near", found);
+}
+
 void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm, completion *found)
 {
     wire_algorithm *a = &request->algorithm;
@@ -170,6 +181,7 @@ void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm,
     if (is_word(a->init, "uncertainty"))
         default_text(&a->init_method, "cholesky", found);
     complete_bounds(a, algorithm, horizon, found);
+    complete_in_flight(a, algorithm, request->domain_type, found);
 }
 
 /* ---- the engine's options ------------------------------------------------------------------------------ */

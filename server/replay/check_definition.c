@@ -67,14 +67,15 @@ static bool has_encoding(const wire_study *definition)
 }
 
 /* Completes the definition. Definitions from before "aim", "repeats", the method of the first picks, the encoding of
- * words, "agreeing_repeats" and "warp_unit" existed stay without them, and keep their meaning; without an aim, it is that of
- * "regret". */
+ * words, "agreeing_repeats", "warp_unit" and "in_flight" existed stay without them, and keep their meaning; without an
+ * aim, it is that of "regret". */
 static wire_status complete(wire_study *definition, wire_errors *problems)
 {
     bool has_aim = definition->aim != NULL, has_repeats = definition->repeats != NULL;
     bool has_method = definition->algorithm.init_method != NULL, encodes = has_encoding(definition);
     bool has_limit = definition->algorithm.agreeing_repeats.given;
     bool has_unit = definition->algorithm.warp_unit != NULL;
+    bool has_choice = definition->algorithm.in_flight != NULL;
     wire_status status = study_config_complete(definition, problems);
     if (!has_aim && definition->aim && strcmp(definition->aim, "regret") == 0)
         drop(&definition->aim);
@@ -86,6 +87,8 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
         drop(&definition->algorithm.warp_unit);
     if (!has_limit)
         definition->algorithm.agreeing_repeats = (wire_number){0};
+    if (!has_choice)
+        drop(&definition->algorithm.in_flight);
     for (size_t i = 0; !encodes && i < definition->n_parameters; i++)
         drop(&definition->parameters[i].encoding);
     return status;

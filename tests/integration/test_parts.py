@@ -107,6 +107,27 @@ def test_studies_from_before_the_method_of_first_picks_are_imported(server):
     assert client.ask("earlier")["trials"]
 
 
+def test_studies_from_before_the_choice_of_points_in_flight_keep_their_picks(server):
+    """An exported study without the member is imported without it: all points in flight count, as when it was made."""
+    client = server.client()
+    body = {
+        "metric": {"name": "v", "goal": "maximize"},
+        "domain": {"type": "space", "parameters": [{"name": "x", "type": "double", "min": 0, "max": 1}]},
+        "seed": 5,
+    }
+    study = client.create(body)
+    assert study["algorithm"]["in_flight"] == "near", study
+    exported = client.get(f"/v1/studies/{study['id']}/export?format=ndjson").body
+    before = exported.replace(b',\\"in_flight\\":\\"near\\"', b"")
+    assert before != exported
+    assert client.post("/v1/studies?id=before", before, content_type="application/x-ndjson").status == 201
+    assert "in_flight" not in client.study("before")["algorithm"]
+    everything = client.create({**body, "algorithm": {"name": study["algorithm"]["name"], "in_flight": "all"}})["id"]
+    for _ in range(2):
+        picks = [[t["parameters"] for t in client.ask(one, 8, fresh=True, wait_seconds=60)["trials"]] for one in ("before", everything)]
+        assert picks[0] == picks[1], picks
+
+
 def test_a_long_plan_hands_out_what_it_has():
     """An ask for many trials of a space is planned in pieces: the queue fills, others use the engine, and the log has
     the picks of one plan."""

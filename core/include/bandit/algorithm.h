@@ -63,6 +63,12 @@ typedef enum bandit_resample {
  * better quartile where that is less. */
 typedef enum bandit_warp_unit { BANDIT_WARP_QUARTILES, BANDIT_WARP_BETTER_HALF } bandit_warp_unit;
 typedef enum bandit_init { BANDIT_INIT_UNIFORM, BANDIT_INIT_UNCERTAINTY } bandit_init;
+/* On an open space: which points in flight a pick is conditioned on. */
+typedef enum bandit_in_flight {
+    BANDIT_IN_FLIGHT_ALL,
+    BANDIT_IN_FLIGHT_NEAR /* the first hundred, and of the others those nearest to each point that is considered: a
+                             pick costs no more when many are in flight */
+} bandit_in_flight;
 typedef enum bandit_gamma { BANDIT_GAMMA_EXACT, BANDIT_GAMMA_BOUND, BANDIT_GAMMA_FIXED } bandit_gamma;
 
 /* s_gp_ts: which arms the sparse posterior stands on, and what it is conditioned from. */
@@ -108,6 +114,7 @@ typedef struct bandit_options {
     bool
         init_cholesky; /* its picks on a list are made one by one, from a pivoted Cholesky factor. Studies that
                            were created before this method existed make all of them at once */
+    bandit_in_flight in_flight;
     bandit_gamma gamma;
     double gamma_value; /* with BANDIT_GAMMA_FIXED; >= 0 */
     double gamma_scale; /* with BANDIT_GAMMA_BOUND; > 0 */
@@ -194,7 +201,8 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
     X(BANDIT_OPTION_INDUCING, inducing)                                                                      \
     X(BANDIT_OPTION_PRIOR_FEATURES, prior_features)                                                          \
     X(BANDIT_OPTION_DPP_STEPS, dpp_steps)                                                                    \
-    X(BANDIT_OPTION_INITIAL_CELLS, initial_cells)
+    X(BANDIT_OPTION_INITIAL_CELLS, initial_cells)                                                            \
+    X(BANDIT_OPTION_IN_FLIGHT, in_flight)
 
 typedef enum bandit_option {
 #define X(enumerator, name) enumerator,

@@ -302,7 +302,7 @@ static const char *const study =
     "'domain':{'type':'candidates','points':[[1,2],[3,4]],'scaling':'unit','names':['x','y'],"
     "'keys':['p',null]},"
     "'algorithm':{'name':'bbkb','kernel':{'type':'matern','lengthscale':[1,2]},'confidence':{'beta':3},"
-    "'init':{'type':'uniform'},'resample':'fresh','batch_rule':'global','posterior':'dtc','features':'rff'},"
+    "'init':{'type':'uniform'},'resample':'fresh','batch_rule':'global','posterior':'dtc','features':'rff','in_flight':'near'},"
     "'feedback':'batch','repeats':'auto','stop_when':[{'rule':'stagnation'}]}";
 
 static void test_decoders(void **state)

@@ -58,7 +58,7 @@ static const char full[] =
     "'max_batch':100,'max_arm_failures':4,'standardize_rewards':false,"
     "'init':{'type':'uncertainty','parallelism':7.5},'gamma':'bound','gamma_scale':0.5,'scale':2.0,"
     "'epsilon':0.0,'zeta':0.25,'population':50,'sample':50,'posterior':'dtc','features':'eigen',"
-    "'inducing':10,'prior_features':20,'dpp_steps':0,'initial_cells':30},"
+    "'inducing':10,'prior_features':20,'dpp_steps':0,'initial_cells':30,'in_flight':'all'},"
     "'horizon':10000,'seed':9007199254740991,'feedback':'batch','repeats':'never','min_in_flight':3,"
     "'lease_seconds':1.5,'max_attempts':5,"
     "'stop_when':[{'rule':'stagnation','results':30,'gain':0.5,'then':'finish'},"
@@ -113,6 +113,7 @@ static void test_full(void **state)
     assert_string_equal(a->posterior, "dtc");
     assert_string_equal(a->features, "eigen");
     assert_true(a->inducing.value == 10 && a->prior_features.value == 20);
+    assert_string_equal(a->in_flight, "all");
     assert_true(a->dpp_steps.given && a->dpp_steps.value == 0 && a->initial_cells.value == 30);
     assert_true(s->horizon.value == 10000 && s->seed.value == WIRE_MAX_INTEGER);
     assert_string_equal(s->feedback, "batch");
@@ -449,6 +450,7 @@ static void test_refused_algorithms(void **state)
         {ALGORITHM("'inducing':-1"), "/algorithm/inducing", "must be at least 0"},
         {ALGORITHM("'prior_features':-1"), "/algorithm/prior_features", "must be at least 0"},
         {ALGORITHM("'dpp_steps':-1"), "/algorithm/dpp_steps", "must be at least 0"},
+        {ALGORITHM("'in_flight':'some'"), "/algorithm/in_flight", "must be \"all\" or \"near\""},
         {ALGORITHM("'initial_cells':-1"), "/algorithm/initial_cells", "must be at least 0"},
         {ALGORITHM("'kernel':'matern'"), "/algorithm/kernel", "must be an object"},
         {KERNEL("'type':'rbf'"), "/algorithm/kernel/type",

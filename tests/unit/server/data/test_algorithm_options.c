@@ -69,7 +69,7 @@ static void fields_and_options_have_the_same_words(void **state)
             assert_int_equal(has_word(words, about->words[k]), strcmp(about->words[k], "fixed") != 0);
         enumerations++;
     }
-    assert_int_equal(enumerations, 7);
+    assert_int_equal(enumerations, 9);
 }
 
 /* Words are set in the order of the enumerations. */
@@ -100,6 +100,8 @@ static void words_are_the_enumerations(void **state)
     assert_int_equal(o.posterior, BANDIT_POSTERIOR_DTC);
     assert_true(bandit_option_set_word(&o, BANDIT_OPTION_FEATURES, "eigen"));
     assert_int_equal(o.features, BANDIT_FEATURES_EIGEN);
+    assert_true(bandit_option_set_word(&o, BANDIT_OPTION_IN_FLIGHT, "near"));
+    assert_int_equal(o.in_flight, BANDIT_IN_FLIGHT_NEAR);
     assert_false(bandit_option_set_word(&o, BANDIT_OPTION_FEATURES, "fourier"));
     assert_int_equal(o.features, BANDIT_FEATURES_EIGEN);
 }
@@ -137,7 +139,7 @@ static study_config *completed(const char *name, const char *more)
     return config;
 }
 
-/* Of every algorithm: all that applies is filled in but for gamma_scale, nothing else is, and options with a
+/* Of every algorithm: all that applies is filled in but for gamma_scale and what is of spaces only, nothing else is, and options with a
  * default of the engine's have it. */
 static void defaults_are_the_engines(void **state)
 {
@@ -151,7 +153,9 @@ static void defaults_are_the_engines(void **state)
             bandit_option option = (bandit_option)i;
             const bandit_option_info *about = bandit_option_about(option);
             bool given = wire_field_is_given(&config->wire->algorithm, algorithm_field(about->name));
-            bool expected = bandit_algorithm_takes(algorithm, option) && option != BANDIT_OPTION_GAMMA_SCALE;
+            bool expected = bandit_algorithm_takes(algorithm, option) &&
+                            option != BANDIT_OPTION_GAMMA_SCALE && option != BANDIT_OPTION_IN_FLIGHT &&
+                            option != BANDIT_OPTION_WARP_UNIT; /* of spaces */
             if (given != expected)
                 fail_msg("%s: %s", bandit_algorithm_name(algorithm), about->name);
             if (!about->has_default)
@@ -242,6 +246,46 @@ static void what_is_given_does_not_end_learning(void **state)
     study_config_free(both);
 }
 
+/* A definition of a space, completed as a new study's is, or as it was stored. NULL: it is refused. */
+static study_config *of_space(const char *domain, const char *more, bool complete)
+{
+    char text[512];
+    wire_study *study = NULL;
+    study_config *config = NULL;
+    wire_errors errors = {0};
+    snprintf(text, sizeof text,
+             "{\"metric\":{\"name\":\"y\",\"goal\":\"maximize\"},\"domain\":%s,"
+             "\"algorithm\":{\"name\":\"gp_ei\"%s}}",
+             domain, more);
+    assert_int_equal(study_config_decode(&study, text, strlen(text), &errors), WIRE_OK);
+    if (complete && study_config_complete(study, &errors) != WIRE_OK)
+        wire_study_free(study);
+    else
+        assert_int_equal(study_config_new(&config, study, &errors), WIRE_OK);
+    wire_errors_clear(&errors);
+    return config;
+}
+
+/* New studies of spaces have it; what was stored before there was a choice keeps its picks; lists have none. */
+static void points_in_flight_of_spaces(void **state)
+{
+    static const char space[] =
+        "{\"type\":\"space\",\"parameters\":[{\"name\":\"x\",\"type\":\"double\",\"min\":0,\"max\":1}]}";
+    static const char list[] = "{\"type\":\"candidates\",\"dimension\":2}";
+    (void)state;
+    study_config *config = of_space(space, "", true);
+    assert_int_equal(config->options.in_flight, BANDIT_IN_FLIGHT_NEAR);
+    assert_string_equal(config->wire->algorithm.in_flight, "near");
+    study_config_free(config);
+    config = of_space(space, ",\"in_flight\":\"all\"", true);
+    assert_int_equal(config->options.in_flight, BANDIT_IN_FLIGHT_ALL);
+    study_config_free(config);
+    assert_null(of_space(list, ",\"in_flight\":\"all\"", true));
+    config = of_space(list, "", true);
+    assert_null(config->wire->algorithm.in_flight);
+    study_config_free(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +297,7 @@ int main(void)
         cmocka_unit_test(defaults_are_the_engines),
         cmocka_unit_test(given_options_arrive),
         cmocka_unit_test(what_is_given_does_not_end_learning),
+        cmocka_unit_test(points_in_flight_of_spaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
