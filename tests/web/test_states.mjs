@@ -46,7 +46,7 @@ const STATES = {
     await dialog(page);
   }],
   'tokens': [signIn, async (page) => {
-    await page.getByLabel('For', { exact: true }).fill('the cluster');
+    await page.getByLabel('For', { exact: true }).fill('the printer');
     await page.getByRole('button', { name: 'Create the token' }).click();
     await page.waitForSelector('code.token');
     await page.waitForSelector('td:has-text("the wall screen")');
