@@ -38,7 +38,7 @@ class Sampler:
             unit = self.begin(count)
         else:
             unit = self.choose(count)
-        return [self.problem.at(u) if self.list is None else (self.low + self.width * u).tolist() for u in unit]
+        return [self.problem.at(u.tolist()) if self.list is None else (self.low + self.width * u).tolist() for u in unit]
 
     def begin(self, count):
         if self.list is not None:
