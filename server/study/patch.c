@@ -153,8 +153,11 @@ static bool check_patch(const study *s, const wire_study_patch *patch, study_sta
 {
     *state = s->state;
     *conflict = false;
+    bool reached = s->state == STUDY_FINISHED && s->trials >= study_horizon(s) && !*s->state_reason;
     if (patch->state)
         study_state_parse(state, patch->state);
+    else if (reached && !is_used_up(s, patch))
+        *state = STUDY_ACTIVE; /* the larger horizon is what continues it */
     if (patch->state && s->state == STUDY_AWAITING_CANDIDATES) {
         wire_errors_add(errors, "/state", "the study has no candidates yet");
         *conflict = true;

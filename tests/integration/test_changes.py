@@ -66,8 +66,23 @@ def test_a_study_at_its_horizon_is_continued_by_a_larger_one(server):
         answer = client.request("PATCH", path, {"state": state})
         assert answer.status == 409 and "horizon of 1 trials" in answer.json["errors"][0]["detail"], answer
     assert client.request("PATCH", path, {"state": "finished"}).json["state"] == "finished"
+    assert client.request("PATCH", path, {"state": "finished", "horizon": 2}).json["state"] == "finished"
     assert client.request("PATCH", path, {"state": "active", "horizon": 3}).json["state"] == "active"
     assert client.ask(study, wait_seconds=30)["trials"]
+
+
+def test_a_larger_horizon_alone_continues_a_study(server):
+    client = server.client()
+    for change in ({"horizon": 2}, {"horizon": None}):
+        study = client.create(definition(horizon=1, feedback="async"))["id"]
+        client.tell(study, [measure(client.ask(study)["trials"][0])])
+        path = f"/v1/studies/{study}"
+        assert client.request("PATCH", path, {"display_name": "x"}).json["state"] == "finished"
+        assert client.request("PATCH", path, change).json["state"] == "active", change
+        assert client.ask(study, wait_seconds=30)["trials"], change
+    early = client.create(definition(horizon=3, feedback="async"))["id"]
+    client.request("PATCH", f"/v1/studies/{early}", {"state": "finished"})
+    assert client.request("PATCH", f"/v1/studies/{early}", {"horizon": 5}).json["state"] == "finished", "ended by its user"
 
 
 PATCHES = {
