@@ -171,8 +171,11 @@ static bool start(running *r, server_config *options, const char *address, char 
         log_event(LOG_ERROR, "leases_not_watched", "reason", error.message, NULL);
     r->http = r->app.registry ? http_start(&r->app, &service, address, url, url_size) : NULL;
     if (!r->http) {
+        bool is_named = r->app.metrics && !r->app.auth; /* auth_open has logged what is wrong */
         log_event(LOG_ERROR, "start_failed", "part", missing_part(r), "hint",
-                  "is the memory, the number of threads or of open files limited?", NULL);
+                  is_named ? "the line before this one gives the reason"
+                           : "is the memory, the number of threads or of open files limited?",
+                  NULL);
         stop(r);
     }
     return r->http != NULL;

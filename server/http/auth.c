@@ -278,8 +278,10 @@ bool auth_open(auth **out, const server_config *config, store *s)
     store_error error = {0};
     *out = NULL;
     auth *a = calloc(1, sizeof *a);
-    if (!a)
+    if (!a) {
+        log_event(LOG_ERROR, "tokens_failed", "reason", "out of memory", NULL);
         return false;
+    }
     pthread_rwlock_init(&a->lock, NULL);
     loading l = {.a = a};
     store_status status = store_read_tokens(s, 0, SIZE_MAX, load, &l, &error);

@@ -251,6 +251,7 @@ def test_the_administrators_file():
             arguments = ["serve", "--listen", "127.0.0.1:0", "--db", folder + "/x.db", "--admin-token-file", str(path)]
             status, out, err = run_to_end(*arguments)
             assert status == 1 and out == "" and str(path) in err, (text, status, out, err)
+            assert "the line before this one gives the reason" in err and "limited" not in err, err
 
 
 def test_tokens_count_in_the_authorization_header_alone():
