@@ -68,6 +68,16 @@ void wire_forbid_std_errors(wire_object *o, const char *detail)
     wire_forbid(o, "std_errors", detail);
 }
 
+void wire_take_candidate(wire_object *o, int64_t *candidate)
+{
+    const json_t *json = wire_take(o, "candidate", WIRE_REQUIRED);
+    wire_place at = wire_place_member(o->place, "candidate");
+    if (json_is_string(json))
+        wire_refuse(o->decoder, &at, "must be an integer; a key is given as \"key\"");
+    else if (json)
+        wire_read_integer(o->decoder, &at, json, 0, WIRE_MAX_INTEGER, candidate);
+}
+
 void wire_take_arm(wire_object *o, int64_t *candidate, char **key, wire_assignments *parameters)
 {
     static const char *const others[] = {"candidate", "key"};
@@ -82,7 +92,7 @@ void wire_take_arm(wire_object *o, int64_t *candidate, char **key, wire_assignme
         wire_forbid(o, "candidate", "cannot be given together with key");
         wire_take_key(o, "key", key);
     } else if (wire_has(o, "candidate")) {
-        wire_take_integer(o, "candidate", WIRE_REQUIRED, 0, WIRE_MAX_INTEGER, candidate);
+        wire_take_candidate(o, candidate);
     } else {
         wire_place missing = wire_place_member(o->place, "candidate");
         wire_refuse(o->decoder, &missing, "one of candidate, key and parameters is required");

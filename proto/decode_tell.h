@@ -12,6 +12,8 @@ void wire_fill_std_errors(wire_object *o, wire_result *result);
 void wire_take_cost(wire_object *o, double *cost);
 /* Refuses both standard errors. */
 void wire_forbid_std_errors(wire_object *o, const char *detail);
+/* "candidate", which is required. */
+void wire_take_candidate(wire_object *o, int64_t *candidate);
 /* "candidate", "key" or "parameters"; *candidate is −1 unless it is given. *key is a new string. */
 void wire_take_arm(wire_object *o, int64_t *candidate, char **key, wire_assignments *parameters);
 /* Frees what the result holds. */

@@ -292,7 +292,8 @@ bool wire_read_matrix(wire_decoder *d, const wire_place *at, const json_t *json,
             if (!matrix)
                 return false;
         } else if (length != dimension) {
-            wire_refuse(d, &row_place, "has %zu numbers, but the rows before it have %zu", length, dimension);
+            wire_refuse(d, &row_place, "has %zu number%s, but the rows before it have %zu", length,
+                        length == 1 ? "" : "s", dimension);
             ok = false;
             continue;
         }
@@ -323,7 +324,10 @@ bool wire_read_candidates(wire_decoder *d, const wire_place *at, const json_t *j
     bool ok = true;
     for (size_t i = 0; i < length; i++) {
         wire_place place = wire_place_element(at, i);
-        ok &= wire_read_integer(d, &place, json_array_get(json, i), 0, WIRE_MAX_INTEGER, &candidates[i]);
+        const json_t *one = json_array_get(json, i);
+        if (json_is_string(one))
+            wire_refuse(d, &place, "must be an integer; keys are given as \"keys\"");
+        ok &= !json_is_string(one) && wire_read_integer(d, &place, one, 0, WIRE_MAX_INTEGER, &candidates[i]);
     }
     if (!ok) {
         free(candidates);

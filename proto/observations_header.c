@@ -99,6 +99,8 @@ const char *observations_hint(const char *text, size_t n)
 {
     if (memchr(text, ';', n))
         return "; cells are separated by commas, and numbers have a decimal point";
+    if (memchr(text, '\t', n))
+        return "; cells are separated by commas, not by tabs";
     return memchr(text, ',', n) ? "; numbers have a decimal point" : "";
 }
 
@@ -238,8 +240,13 @@ static wire_status resolve_header(wire_observations_reader *r, bool *seen, bool 
     const char *lacks = !seen[COLUMN_VALUE] ? "value"
                         : given > 0         ? observations_place_name(r, missing, room)
                                             : "candidate";
-    wire_errors_add(errors, "", "the header has no column \"%.100s\"%s", lacks,
-                    given > 0 && seen[COLUMN_VALUE] ? ": candidates are given by all their features" : "");
+    const char *metric = wire_objective(r->study)->name;
+    if (!seen[COLUMN_VALUE] && strcmp(metric, "value") != 0)
+        wire_errors_add(errors, "", "the header has no column \"%.100s\" or \"value\"", metric);
+    else
+        wire_errors_add(errors, "", "the header has no column \"%.100s\"%s", lacks,
+                        given > 0 && seen[COLUMN_VALUE] ? ": candidates are given by all their features"
+                                                        : "");
     return WIRE_INVALID;
 }
 

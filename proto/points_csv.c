@@ -14,9 +14,12 @@
 
 /* ---- problems ----------------------------------------------------------------------------------------- */
 
-/* Spreadsheets in many languages separate cells by semicolons, since their numbers have a comma. */
+/* Spreadsheets in many languages separate cells by semicolons, since their numbers have a comma; copied cells
+   are separated by tabs. */
 static const char *separator_hint(const char *text, size_t n)
 {
+    if (memchr(text, '\t', n))
+        return "; cells are separated by commas, not by tabs";
     return memchr(text, ';', n) ? "; cells are separated by commas, and numbers have a decimal point" : "";
 }
 
@@ -43,8 +46,8 @@ static wire_status refuse_cell(wire_points_reader *r, wire_errors *errors, const
 static wire_status refuse_length(wire_points_reader *r, wire_errors *errors, const char *relation, size_t n)
 {
     const points_csv *csv = &r->u.csv;
-    wire_errors_add(errors, "", "line %zu, row %zu: %s%zu cells, %zu expected", csv->csv.line + 1,
-                    r->rows + 1, relation, n, csv->order ? csv->n_first : r->dimension);
+    wire_errors_add(errors, "", "line %zu, row %zu: %s%zu cell%s, %zu expected", csv->csv.line + 1,
+                    r->rows + 1, relation, n, n == 1 ? "" : "s", csv->order ? csv->n_first : r->dimension);
     return WIRE_INVALID;
 }
 
@@ -217,8 +220,9 @@ static wire_status take_names(wire_points_reader *r, wire_errors *errors)
     if (r->key_name && !has_key)
         return refuse_name(r, errors, "has no column \"key\", and none called", r->key_name);
     if ((r->dimension > 0 && csv->n_features != r->dimension) || csv->n_features == 0) {
-        wire_errors_add(errors, "", "line %zu: the header has %zu columns, %zu expected%s", csv->csv.line + 1,
-                        csv->n_first, r->dimension > 0 ? r->dimension + has_key : 2,
+        wire_errors_add(errors, "", "line %zu: the header has %zu column%s, %zu expected%s",
+                        csv->csv.line + 1, csv->n_first, csv->n_first == 1 ? "" : "s",
+                        r->dimension > 0 ? r->dimension + has_key : 2,
                         separator_hint(csv->first[0], strlen(csv->first[0])));
         return WIRE_INVALID;
     }

@@ -132,7 +132,8 @@ static wire_status end_cell(wire_points_reader *r, const char *text, size_t n, w
         r->u.json.state = JSON_AFTER_CELL;
         if (r->dimension > 0 && r->cells == r->dimension) {
             char detail[64];
-            snprintf(detail, sizeof detail, "has more than %zu numbers", r->dimension);
+            snprintf(detail, sizeof detail, "has more than %zu number%s", r->dimension,
+                     r->dimension == 1 ? "" : "s");
             return refuse(r, errors, ROW, detail);
         }
         if (r->cells == WIRE_MAX_DIMENSION)
@@ -169,7 +170,8 @@ static wire_status end_row(wire_points_reader *r, wire_errors *errors)
     r->u.json.state = JSON_AFTER_ROW;
     if (r->dimension > 0 && r->cells != r->dimension) {
         char detail[96];
-        snprintf(detail, sizeof detail, "has %zu numbers, %zu expected", r->cells, r->dimension);
+        snprintf(detail, sizeof detail, "has %zu number%s, %zu expected", r->cells, r->cells == 1 ? "" : "s",
+                 r->dimension);
         return refuse(r, errors, ROW, detail);
     }
     return points_end_row(r);

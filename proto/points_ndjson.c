@@ -17,8 +17,8 @@ static wire_status take_numbers(wire_points_reader *r, size_t line, const json_t
     if (n == 0 || n > WIRE_MAX_DIMENSION)
         return refuse(errors, line, "\"point\" must be a list of 1 to 10000 numbers");
     if (r->dimension > 0 && n != r->dimension) {
-        wire_errors_add(errors, "", "line %zu, row %zu: %zu numbers, %zu expected", line, r->rows + 1, n,
-                        r->dimension);
+        wire_errors_add(errors, "", "line %zu, row %zu: %zu number%s, %zu expected", line, r->rows + 1, n,
+                        n == 1 ? "" : "s", r->dimension);
         return WIRE_INVALID;
     }
     for (size_t i = 0; i < n && status == WIRE_OK; i++) {

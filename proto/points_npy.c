@@ -154,7 +154,8 @@ static wire_status accept_header(wire_points_reader *r, wire_errors *errors)
     if (columns == 0 || columns > WIRE_MAX_DIMENSION)
         return invalid(errors, "the array must have 1 to 10000 columns");
     if (r->dimension > 0 && columns != r->dimension) {
-        wire_errors_add(errors, "", "the array has %zu columns, %zu expected", columns, r->dimension);
+        wire_errors_add(errors, "", "the array has %zu column%s, %zu expected", columns,
+                        columns == 1 ? "" : "s", r->dimension);
         return WIRE_INVALID;
     }
     r->dimension = columns;

@@ -27,7 +27,7 @@ static void fill_features(wire_observations_reader *r, wire_object *o, wire_obse
     const json_t *json = wire_take(o, "point", WIRE_REQUIRED);
     wire_forbid(o, "candidate", "cannot be given together with point");
     if (!json_is_array(json) || json_array_size(json) != r->n_places) {
-        wire_refuse(d, &at, "must be a list of %zu numbers", r->n_places);
+        wire_refuse(d, &at, "must be a list of %zu number%s", r->n_places, r->n_places == 1 ? "" : "s");
         return;
     }
     for (size_t i = 0; i < r->n_places; i++) {
@@ -54,7 +54,7 @@ static void fill_arm(wire_observations_reader *r, wire_object *o, wire_observati
             observation->key = *key;
             return;
         }
-        wire_take_integer(o, "candidate", WIRE_REQUIRED, 0, WIRE_MAX_INTEGER, &observation->candidate);
+        wire_take_candidate(o, &observation->candidate);
         return;
     }
     wire_assignments given = {0};
@@ -368,7 +368,8 @@ static wire_status take_row(void *arg, size_t columns, wire_errors *errors)
     describe_row(r, place);
     if (columns != r->n_columns) {
         bool more = columns > r->n_columns;
-        wire_errors_add(errors, "", "%s: %zu cells, %zu expected%s", place, columns, r->n_columns,
+        wire_errors_add(errors, "", "%s: %zu cell%s, %zu expected%s", place, columns, columns == 1 ? "" : "s",
+                        r->n_columns,
                         more ? "; numbers have a decimal point, and a cell with a comma needs quotes" : "");
         return WIRE_INVALID;
     }

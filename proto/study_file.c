@@ -160,7 +160,7 @@ static double *read_numbers(wire_decoder *d, const wire_file_reader *r, const js
             values[i * dimension + j] = json_is_null(cell) ? (double)NAN : json_number_value(cell);
         }
         if (!whole) {
-            wire_refuse(d, NULL, "row %zu must have %zu numbers", i, dimension);
+            wire_refuse(d, NULL, "row %zu must have %zu number%s", i, dimension, dimension == 1 ? "" : "s");
             free(values);
             return NULL;
         }

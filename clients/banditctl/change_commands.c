@@ -41,7 +41,9 @@ exit_status command_candidates_mark(const arguments *a)
     for (size_t i = 1; i < a->n_operands; i++) {
         json_t *number = by_key ? json_string(a->operands[i]) : read_any(a->operands[i]);
         if (!number) {
-            fprintf(stderr, "banditctl: '%s' is not the number of a candidate\n", a->operands[i]);
+            fprintf(stderr,
+                    "banditctl: '%s' is not the number of a candidate; with --key, operands are keys\n",
+                    a->operands[i]);
             json_decref(numbers);
             json_decref(object);
             return STATUS_USAGE;
@@ -52,9 +54,11 @@ exit_status command_candidates_mark(const arguments *a)
     json_t *marked;
     exit_status status =
         send_object(a, "POST", retire ? "/candidates/retire" : "/candidates/restore", object, &marked);
-    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
-        printf("%lld candidates %s\n", json_count(marked, retire ? "retired" : "restored"),
-               retire ? "retired" : "restored");
+    const char *done = retire ? "retired" : "restored";
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON)) {
+        long long n = json_count(marked, done);
+        printf("%lld candidate%s %s\n", n, n == 1 ? "" : "s", done);
+    }
     json_decref(marked);
     return status;
 }

@@ -297,8 +297,10 @@ void handle_observations_post(http_request *request)
     if (status != WIRE_OK)
         answer_reading(request, status, &errors);
     else if (in->misses.n > 0)
-        http_answer_problem(request, 422, &in->misses, "%zu of the results have keys that no candidate has",
-                            in->misses.n + in->misses.dropped);
+        http_answer_problem(request, 422, &in->misses, "%zu of the results %s",
+                            in->misses.n + in->misses.dropped,
+                            in->misses.n + in->misses.dropped == 1 ? "has a key that no candidate has"
+                                                                   : "have keys that no candidate has");
     else if (in->n == 0 && in->n_left_out > 0)
         http_answer_problem(request, 422, NULL, "all %zu results are at points that break a constraint",
                             in->n_left_out);

@@ -497,7 +497,7 @@ def test_candidates_by_key(site):
     client.create({"id": "k", "metric": {"name": "y", "goal": "maximize"}, "domain": domain})
     assert site.output("propose", "k", "--key", "7") == "1\n"
     assert client.read("k", "trials/1")["candidate"] == 2
-    assert site.output("candidates", "retire", "k", "--key", "CCO") == "1 candidates retired\n"
+    assert site.output("candidates", "retire", "k", "--key", "CCO") == "1 candidate retired\n"
     (line,) = site.output("candidates", "list", "k", "--retired", "true").splitlines()
     assert line.split()[0] == "0" and line.endswith("retired CCO"), line
     assert len(site.output("candidates", "list", "k", "--retired", "false", "--pulls", 0).splitlines()) == 2

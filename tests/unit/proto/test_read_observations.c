@@ -156,6 +156,8 @@ static void test_json(void **state)
         INVALID(LIST("{'point':[1],'value':1}"), "/observations/0/point", "must be a list of 2 numbers"),
         INVALID(LIST("{'point':[1,'a'],'value':1}"), "/observations/0/point/1", "must be a number"),
         {.text = LIST("{'key':'CCO','value':2}"), .notes = "-1 CCO = 2 x1\n"},
+        INVALID(LIST("{'candidate':'CCO','value':1}"), "/observations/0/candidate",
+                "must be an integer; a key is given as \"key\""),
         INVALID(LIST("{'key':'a','candidate':3,'value':1}"), "/observations/0/candidate",
                 "cannot be given together with key"),
         INVALID(LIST("{'key':'a','point':[1,2],'value':1}"), "/observations/0/key",
@@ -285,12 +287,12 @@ static void test_csv(void **state)
         INVALID("candidate,value\n5,1\n99,2\n", "", "line 3, row 2: no such candidate"),
         INVALID("", "", "there are no observations"),
         INVALID("candidate,value\n", "", "there are no observations"),
-        INVALID("candidate\n5\n", "", "the header has no column \"value\""),
+        INVALID("candidate\n5\n", "", "the header has no column \"v\" or \"value\""),
         INVALID("value\n5\n", "", "the header has no column \"candidate\""),
         INVALID("candidate,value,valu\n", "", UNKNOWN("valu", CANDIDATE_COLUMNS)),
         INVALID("candidate,value,value\n", "", "the header has the column \"value\" twice"),
         INVALID("5,0.25\n", "", UNKNOWN("5", CANDIDATE_COLUMNS)),
-        INVALID("candidate,value\n5\n", "", "line 2, row 1: 1 cells, 2 expected"),
+        INVALID("candidate,value\n5\n", "", "line 2, row 1: 1 cell, 2 expected"),
         INVALID(
             "candidate,value\n5,1,2\n", "",
             "line 2, row 1: 3 cells, 2 expected; numbers have a decimal point, and a cell with a comma needs "
@@ -309,6 +311,10 @@ static void test_csv(void **state)
         INVALID("x1,value,x0\n3,0.25,\n", "", "line 2, row 1, \"x0\": is required"),
         INVALID("x1,value,x0\n3,0.25,'1,5'\n", "",
                 "line 2, row 1, \"x0\": must be a finite number, not \"1,5\"; numbers have a decimal point"),
+        INVALID(
+            "candidate\tvalue\n3\t0.25\n", "",
+            "the header has an unknown column \"candidate\tvalue\"; cells are separated by commas, not by "
+            "tabs: known are " CANDIDATE_COLUMNS "; ?ignore= with the names of other columns skips these"),
         INVALID(
             "candidate;value\n3;0,25\n", "",
             "the header has an unknown column \"candidate;value\"; cells are separated by commas, and numbers have "

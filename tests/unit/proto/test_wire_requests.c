@@ -370,7 +370,7 @@ static void test_predict_refused(void **state)
         {"{'candidates':3}", "/candidates", "must be a list"},
         {"{'candidates':[]}", "/candidates", "must not be empty"},
         {"{'candidates':[0,-1]}", "/candidates/1", "must be at least 0"},
-        {"{'candidates':[0,'1']}", "/candidates/1", "must be an integer"},
+        {"{'candidates':[0,'1']}", "/candidates/1", "must be an integer; keys are given as \"keys\""},
         {"{'candidates':[0,1.5]}", "/candidates/1", "must be an integer"},
         {"{'points':[]}", "/points", "must not be empty"},
         {"{'points':[1]}", "/points/0", "must be a list"},

@@ -197,7 +197,7 @@ static void test_refused(void **state)
         {ONE("'type':'categorical','values':['x'],'ordered':1"), AT "/ordered", "must be true or false"},
         {ONE("'type':'discrete','values':[1],'ordered':true"), AT "/ordered", "unknown field"},
         {WORDS("'features':[[1],[2],[3]]"), AT "/features", "has 3 rows for 2 values"},
-        {WORDS("'features':[[1,2],[3]]"), AT "/features/1", "has 1 numbers, but the rows before it have 2"},
+        {WORDS("'features':[[1,2],[3]]"), AT "/features/1", "has 1 number, but the rows before it have 2"},
         {WORDS("'features':[[1],['2']]"), AT "/features/1/0", "must be a number"},
         {WORDS("'features':[[],[1]]"), AT "/features/0", "must not be empty"},
         {WORDS("'features':[[1],[2]],'ordered':true"), AT "/features", "does not apply to words in an order"},

@@ -378,7 +378,7 @@ static void test_refused_domains(void **state)
         {CANDIDATES(",'points':[[]]"), "/domain/points/0", "must not be empty"},
         {CANDIDATES(",'points':[1]"), "/domain/points/0", "must be a list"},
         {CANDIDATES(",'points':[[1,2],[3]]"), "/domain/points/1",
-         "has 1 numbers, but the rows before it have 2"},
+         "has 1 number, but the rows before it have 2"},
         {CANDIDATES(",'points':[[1,2],[3,'4']]"), "/domain/points/1/1", "must be a number"},
         {CANDIDATES(",'points':[[1,2],[false,4]]"), "/domain/points/1/0", "must be a number"},
         {CANDIDATES(",'points':[[1,2]],'dimension':3"), "/domain/dimension",
