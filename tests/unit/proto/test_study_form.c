@@ -32,6 +32,7 @@ static wire_status read_form(const char *type, const char *body, size_t chunk, s
     wire_study_form *form;
     size_t n = strlen(body);
     *out = NULL;
+    *too_large = false;
     wire_status status = wire_study_form_new(&form, type, 1000, max_values, errors);
     if (status != WIRE_OK)
         return status;
