@@ -61,22 +61,22 @@ static size_t share(const budget *b, const account *a, size_t total)
     return left - left / 2;
 }
 
-/* With the lock. False: out of memory. */
-static bool add(budget *b, account *a, const char *holder, size_t n)
+/* With the lock. Without memory for an account nothing is counted: the holder had nothing, so that it is not full, and
+ * whoever called finds out about the memory soon. */
+static void add(budget *b, account *a, const char *holder, size_t n)
 {
     if (!a) {
         a = calloc(1, sizeof *a);
         if (!a)
-            return false;
+            return;
         snprintf(a->holder, sizeof a->holder, "%s", holder);
         if (!tsearch(a, &b->accounts, compare)) {
             free(a);
-            return false;
+            return;
         }
     }
     a->held += n;
     b->used += n;
-    return true;
 }
 
 static bool take(budget *b, const char *holder, size_t n, size_t total, size_t most)
@@ -86,9 +86,11 @@ static bool take(budget *b, const char *holder, size_t n, size_t total, size_t m
     pthread_mutex_lock(&b->lock);
     account *a = find(b, holder);
     size_t held = a ? a->held : 0, limit = total < SIZE_MAX ? share(b, a, total) : most;
-    bool taken = held <= limit && n <= limit - held && add(b, a, holder, n);
+    bool room = held <= limit && n <= limit - held;
+    if (room)
+        add(b, a, holder, n);
     pthread_mutex_unlock(&b->lock);
-    return taken;
+    return room;
 }
 
 bool budget_take(budget *b, const char *holder, size_t n, size_t total)
@@ -124,7 +126,7 @@ void budget_give(budget *b, const char *holder, size_t n)
     pthread_mutex_lock(&b->lock);
     account *a = find(b, holder);
     if (a) {
-        n = n < a->held ? n : a->held; /* less, when there was no memory to charge it */
+        n = n < a->held ? n : a->held; /* less, when there was no memory to count it */
         a->held -= n;
         b->used -= n;
         if (a->held == 0) {

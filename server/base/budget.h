@@ -16,8 +16,8 @@ enum { BUDGET_HOLDER_SIZE = 48 };
 budget *budget_new(void);    /* NULL: out of memory */
 void budget_free(budget *b); /* NULL is fine */
 
-/* Takes n of `total` for the holder. False, and nothing is taken, when the holder would have more than its share, or
- * there is no memory. b NULL: nothing is counted. */
+/* Takes n of `total` for the holder. False, and nothing is taken, when the holder would have more than its share.
+ * Without memory for the first account of a holder, it takes n uncounted. b NULL: nothing is counted. */
 bool budget_take(budget *b, const char *holder, size_t n, size_t total);
 
 /* Takes n if the holder then has at most `most`, whatever the others have. */
