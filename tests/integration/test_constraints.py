@@ -66,7 +66,7 @@ def mixed_loss(point):
 def drive(client, study, n, check, loss, **fields):
     points = []
     for _ in range(n):
-        asked = client.ask(study, **fields)
+        asked = client.ask(study, wait_seconds=45, **fields)
         (trial,) = asked["trials"]
         check(trial["parameters"])
         client.tell(study, [{"trial": trial["id"], "value": loss(trial["parameters"])}])

@@ -33,7 +33,7 @@ def value(point):
 def drive(client, study, n, **fields):
     points = []
     for _ in range(n):
-        (trial,) = client.ask(study, **fields)["trials"]
+        (trial,) = client.ask(study, wait_seconds=45, **fields)["trials"]
         client.tell(study, [{"trial": trial["id"], "value": value(trial["parameters"])}])
         points.append(trial["parameters"])
     return points

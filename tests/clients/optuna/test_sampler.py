@@ -88,6 +88,21 @@ def test_constraints_are_kept(url):
     assert the_study(url).info()["domain"]["constraints"] == ["x + y <= 3"]
 
 
+def test_points_that_break_a_constraint_are_infeasible(url):
+    """Without a space the first trials are random, and some break the constraint. The others count."""
+    study = optuna.create_study(sampler=BanditdSampler(url, constraints=["x + y <= 3"], study="inferred", seed=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SamplerWarning)
+        study.optimize(branin, n_trials=12)
+        study.enqueue_trial({"x": 9.0, "y": 9.0})
+        study.optimize(branin, n_trials=1)
+    kept = [trial.params["x"] + trial.params["y"] <= 3 + 1e-9 for trial in study.trials]
+    assert not all(kept[:10]) and any(kept[:10]) and all(kept[10:12]) and not kept[12], kept
+    assert the_study(url).info()["observations"] == sum(kept)
+    states = [each["state"] for each in the_study(url).observations()]
+    assert states == ["completed" if each else "infeasible" for each in [*kept[:10], kept[12]]]
+
+
 def test_choices_have_features(url):
     solvents = [f"s{i}" for i in range(40)]
     rows = [[i / 40, (7 * i) % 40] for i in range(40)]

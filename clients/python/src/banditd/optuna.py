@@ -49,6 +49,8 @@ class BanditdSampler(BaseSampler):
     features: properties of choices: for the name of a categorical parameter, a row of numbers for each of its choices,
         in their order. The server learns from similar choices.
     constraints: rules that the suggested parameters keep, for example "x + y <= 1" (docs/spaces.md has the grammar).
+        Trials that the server did not choose may break them: the first ones, without `space`, and enqueued ones. Their
+        results are `infeasible` on the server, and it does not learn from them.
     constraints_func, constraint_names: results that must hold, as in Optuna's samplers: a function of a completed trial
         that returns a number for each name, at most 0 where it holds. The server learns to keep them.
     thresholds: with several objectives, the worst value of each that is of interest. They speed the search up.
@@ -253,7 +255,8 @@ class BanditdSampler(BaseSampler):
         )
 
     def _import(self, server: Study, results: Sequence[tuple[FrozenTrial, Optional[Result]]]) -> None:
-        """Imports results whose points the server did not choose. Points that lack a parameter are left out."""
+        """Imports results whose points the server did not choose. Points that lack a parameter are left out. Those that
+        break a constraint are infeasible on the server: random trials and `enqueue_trial` do not keep to constraints."""
         points = [
             (point_of(self._space, trial.params, trial.distributions), result)
             for trial, result in results
@@ -261,7 +264,7 @@ class BanditdSampler(BaseSampler):
         ]
         observations = [{"parameters": point, **result} for point, result in points if point is not None]
         if observations:
-            server.observe(observations)
+            server.observe(observations, broken="infeasible" if self._constraints else None)
 
     # ---- the study on the server ----
 
