@@ -115,6 +115,8 @@ def test_what_results_carry(site):
     assert shown.raw["metadata"] == {"host": "a"}
     (trial,) = study.ask()
     assert study.measure(trial, 0, 2.0) is True
+    assert [curve["trial"] for curve in study.measurements(str(trial.id))] == [trial.id]
+    assert len(list(study.measurements(points=2))) > 1
     study.stop(trial, 2.0, "too slow")
     assert study.amend(trial, 1.5, reason="read wrongly").raw["value"] == 1.5
     assert study.amend(trial, state="infeasible").state == "infeasible"
@@ -426,7 +428,8 @@ def test_candidates_are_added_retired_and_restored(site):
 
 def test_imported_results_are_listed_and_amended(site):
     study = make(site)
-    study.observe([{"candidate": 1, "value": 9.9}, {"candidate": 2, "value": 0.5}])
+    told = study.observe([{"candidate": 1, "value": 9.9}, {"candidate": 2, "value": 0.5}])
+    assert told == {"accepted": 2, "first": 1, "last": 2}, told
     assert [each["observation"] for each in study.observations()] == [1, 2]
     assert study.amend_observation(1, 0.99, reason="a slip")["value"] == 0.99
     assert study.amend_observation(2, state="failed")["state"] == "failed"
@@ -457,7 +460,7 @@ def test_what_is_read(site):
     assert study.fork("another-seed", seed=5).info()["seed"] == 5
     copy = client.import_study(study.export(), "copy")
     assert copy.id == "copy" and copy.info()["trials_completed"] == 12
-    assert client.whoami()["role"] == "admin" and len(client.algorithms()) > 10
+    assert client.version()["version"] and client.whoami()["role"] == "admin" and len(client.algorithms()) > 10
     trial = study.trial(1)
     assert trial.value == trial.raw["value"] and trial.told_at and trial.batch == 0 and trial.repeats == 1 and trial.values == {}
     events = study.events(after=0)
@@ -530,7 +533,8 @@ def test_the_same_calls_as_coroutines(site):
         (added,) = await study.add([[0.1, 0.2]])
         await study.retire([added])
         assert [each["candidate"] async for each in study.candidates(retired=True)] == [added]
-        await study.observe([{"candidate": 1, "value": 0.5}])
+        assert (await study.observe([{"candidate": 1, "value": 0.5}]))["accepted"] == 1
+        assert (await client.version())["version"] and [curve async for curve in study.measurements()] == []
         assert [each["observation"] async for each in study.observations()] == [1]
         assert (await study.fork("a-fork", seed=3)).id == "a-fork"
         copy = await client.import_study(await study.export(), "copy")

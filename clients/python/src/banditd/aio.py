@@ -70,6 +70,10 @@ class AsyncClient:
         caller: dict[str, Any] = await self._run(_calls.Call("GET", "/v1/whoami"))
         return caller
 
+    async def version(self) -> dict[str, Any]:
+        """The version of the server."""
+        return cast("dict[str, Any]", await self._run(_calls.Call("GET", "/v1/version")))
+
     async def algorithms(self) -> list[dict[str, Any]]:
         """The algorithms of the server with their options."""
         algorithms: list[dict[str, Any]] = (await self._run(_calls.Call("GET", "/v1/algorithms")))["algorithms"]
@@ -270,8 +274,8 @@ class AsyncStudy:
     async def heartbeat(self, trial: Union[Trial, int], lease_seconds: Optional[float] = None) -> None:
         await self._client._run(_calls.heartbeat(self.id, trial, lease_seconds))
 
-    async def observe(self, observations: Sequence[Mapping[str, Any]], *, broken: Optional[str] = None) -> None:
-        await self._client._run(_calls.observe(self.id, observations, broken))
+    async def observe(self, observations: Sequence[Mapping[str, Any]], *, broken: Optional[str] = None) -> dict[str, Any]:
+        return cast("dict[str, Any]", await self._client._run(_calls.observe(self.id, observations, broken)))
 
     async def trial(self, number: int) -> Trial:
         return cast(Trial, await self._client._run(_calls.trial(self.id, number, await self._feature_names())))
@@ -404,6 +408,11 @@ class AsyncStudy:
     def batches(self) -> AsyncIterator[dict[str, Any]]:
         """The planned batches, the initial pick first."""
         return self._client._pages(_calls.study_path(self.id, "/batches"), {})
+
+    def measurements(self, trials: Optional[str] = None, *, points: Optional[int] = None) -> AsyncIterator[dict[str, Any]]:
+        """The learning curves of all trials that have one, or of some, such as "1-500"; at most `points` of each."""
+        query = {"trials": trials, "points": points}
+        return self._client._pages(_calls.study_path(self.id, "/measurements"), query)
 
     async def series(self, points: int = 1000, *, metric: Optional[str] = None) -> list[dict[str, Any]]:
         """The values in order, each with the best one so far; at most `points` of them, for plotting. With several

@@ -99,6 +99,11 @@ class Client:
         caller: dict[str, Any] = self._run(_calls.Call("GET", "/v1/whoami"))
         return caller
 
+    def version(self) -> dict[str, Any]:
+        """The version of the server."""
+        version: dict[str, Any] = self._run(_calls.Call("GET", "/v1/version"))
+        return version
+
     def algorithms(self) -> list[dict[str, Any]]:
         """The algorithms of the server with their options."""
         algorithms: list[dict[str, Any]] = self._run(_calls.Call("GET", "/v1/algorithms"))["algorithms"]
@@ -339,11 +344,13 @@ class Study:
         """Renews the lease of a trial."""
         self._client._run(_calls.heartbeat(self.id, trial, lease_seconds))
 
-    def observe(self, observations: Sequence[Mapping[str, Any]], *, broken: Optional[str] = None) -> None:
-        """Imports results that were measured outside this study, each with "candidate" or "parameters", and "value".
-        They join the model at the next batch. broken="infeasible": results at points that break a constraint are kept
-        without a value; otherwise they are an error."""
-        self._client._run(_calls.observe(self.id, observations, broken))
+    def observe(self, observations: Sequence[Mapping[str, Any]], *, broken: Optional[str] = None) -> dict[str, Any]:
+        """Imports results that were measured outside this study, each with "candidate", "key", "point" or "parameters", and
+        "value". They join the model at the next batch. broken="infeasible": results at points that break a constraint
+        are kept without a value; otherwise they are an error. Returns how many were "accepted" and, for
+        `amend_observation`, the numbers of the "first" and the "last" one."""
+        accepted: dict[str, Any] = self._client._run(_calls.observe(self.id, observations, broken))
+        return accepted
 
     def trial(self, number: int) -> Trial:
         """The current state of a trial."""
@@ -496,6 +503,11 @@ class Study:
     def batches(self) -> Iterator[dict[str, Any]]:
         """The planned batches, the initial pick first."""
         return self._client._pages(_calls.study_path(self.id, "/batches"), {})
+
+    def measurements(self, trials: Optional[str] = None, *, points: Optional[int] = None) -> Iterator[dict[str, Any]]:
+        """The learning curves of all trials that have one, or of some, such as "1-500"; at most `points` of each."""
+        query = {"trials": trials, "points": points}
+        return self._client._pages(_calls.study_path(self.id, "/measurements"), query)
 
     def series(self, points: int = 1000, *, metric: Optional[str] = None) -> list[dict[str, Any]]:
         """The values in order, each with the best one so far; at most `points` of them, for plotting. With several
