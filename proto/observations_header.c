@@ -1,5 +1,7 @@
 #include "proto/observations_internal.h"
 
+#include "proto/ignored_columns.h"
+
 #include "proto/arrays.h"
 
 #include <stdio.h>
@@ -87,14 +89,6 @@ static size_t parameter_column(const wire_observations_reader *r, const char *te
     return NO_COLUMN;
 }
 
-static bool is_ignored(const wire_observations_reader *r, const char *text, size_t n)
-{
-    for (const char *name = r->ignored; name && *name; name += strlen(name) + 1)
-        if (is_text(text, n, name))
-            return true;
-    return false;
-}
-
 const char *observations_hint(const char *text, size_t n)
 {
     if (memchr(text, ';', n))
@@ -146,7 +140,7 @@ wire_status observations_take_name(wire_observations_reader *r, const char *text
     cell.prefixed = cell.parameter != NO_COLUMN;
     if (!cell.prefixed)
         cell.parameter = parameter_column(r, text, n);
-    if (is_ignored(r, text, n))
+    if (wire_ignored_has(r->ignored, text, n))
         cell = (header_cell){.parameter = NO_COLUMN, .own = COLUMN_PASSED_OVER};
     if (cell.parameter == NO_COLUMN && cell.own == NO_COLUMN &&
         is_text(text, n, wire_objective(r->study)->name))

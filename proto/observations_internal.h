@@ -52,7 +52,7 @@ struct wire_observations_reader {
     bool by_number;             /* there is a column "candidate", which comes before keys and features */
     bool by_key;                /* there is a column "key" and none for numbers; it comes before features */
     char key[WIRE_MAX_KEY + 1]; /* of the row */
-    char *ignored; /* names of columns, each followed by NUL, then another NUL; NULL: none. Owned */
+    char *ignored;              /* see wire_ignored_new; NULL: none. Owned */
     wire_observation row;
     double *metrics;         /* the row's values of metrics, then their standard errors; NaN: not given */
     wire_named_value *named; /* room for as many */

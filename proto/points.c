@@ -1,5 +1,7 @@
 #include "proto/points_internal.h"
 
+#include "proto/ignored_columns.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +44,12 @@ wire_status wire_points_reader_set_names(wire_points_reader *r, char *const *nam
 void wire_points_reader_call_keys(wire_points_reader *r, const char *name)
 {
     r->key_name = name;
+}
+
+wire_status wire_points_reader_ignore(wire_points_reader *r, const char *names)
+{
+    r->ignored = wire_ignored_new(names);
+    return r->ignored ? WIRE_OK : WIRE_NO_MEMORY;
 }
 
 /* Makes room for n doubles in the block. */
@@ -206,6 +214,7 @@ void wire_points_reader_free(wire_points_reader *r)
 {
     if (!r)
         return;
+    free(r->ignored);
     switch (r->format) {
     case WIRE_POINTS_CSV:
         points_csv_clear(r);

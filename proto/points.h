@@ -28,6 +28,10 @@ wire_status wire_points_reader_set_names(wire_points_reader *reader, char *const
 /* CSV: a header must have a column of keys, which may also be called so. `name` is borrowed. Before the first bytes. */
 void wire_points_reader_call_keys(wire_points_reader *reader, const char *name);
 
+/* CSV: columns of a header with these names, separated by commas, are skipped. Before the first bytes.
+ * WIRE_NO_MEMORY. */
+wire_status wire_points_reader_ignore(wire_points_reader *reader, const char *names);
+
 /* Each format may give candidates keys: a column "key" of CSV with a header (unless the study has a feature of that
  * name), "keys" of JSON, as many as points, "key" of a line of NDJSON. They are checked, and none occurs twice. */
 

@@ -8,6 +8,8 @@
 #include "proto/number.h"
 #include "proto/points_internal.h"
 
+#include "proto/ignored_columns.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -68,6 +70,8 @@ static wire_status take_number(wire_points_reader *r, const char *text, size_t n
     size_t column = column_of(r);
     if (csv->order && column >= csv->n_first)
         return refuse_length(r, errors, "more than ", csv->n_first);
+    if (csv->order && csv->order[column] == IGNORED_COLUMN)
+        return WIRE_OK;
     if (csv->order && csv->order[column] == KEY_COLUMN)
         return take_key(r, text, n, errors);
     if (r->dimension > 0 && r->cells == r->dimension)
@@ -167,6 +171,23 @@ static bool is_key_column(const wire_points_reader *r, const char *text)
     return (second || (n == 3 && memcmp(text, "key", n) == 0)) && find_name(r, text) == r->n_names;
 }
 
+static bool is_ignored(const wire_points_reader *r, const char *text)
+{
+    size_t n = strlen(text);
+    wire_csv_trim(&text, &n);
+    return wire_ignored_has(r->ignored, text, n);
+}
+
+static wire_status refuse_column(const wire_points_reader *r, wire_errors *errors, const char *name)
+{
+    wire_errors_add(
+        errors, "",
+        "line %zu: the header has a column that is not a feature of the study: \"%.60s\"%s; ?ignore= with "
+        "the names of other columns skips these",
+        r->u.csv.csv.line + 1, name, separator_hint(name, strlen(name)));
+    return WIRE_INVALID;
+}
+
 /* Finds the feature of each column. Every feature must have one. seen: the features, all false. */
 static wire_status match_names(wire_points_reader *r, bool *seen, wire_errors *errors)
 {
@@ -177,9 +198,10 @@ static wire_status match_names(wire_points_reader *r, bool *seen, wire_errors *e
         size_t place = find_name(r, csv->first[i]);
         bool key = is_key_column(r, csv->first[i]);
         csv->order[i] = key ? KEY_COLUMN : place;
-        if (!key && place == r->n_names)
-            status =
-                refuse_name(r, errors, "has a column that is not a feature of the study:", csv->first[i]);
+        if (is_ignored(r, csv->first[i]))
+            csv->order[i] = IGNORED_COLUMN;
+        else if (!key && place == r->n_names)
+            status = refuse_column(r, errors, csv->first[i]);
         else if (key ? has_key : seen[place])
             status = refuse_name(r, errors, "has two columns", csv->first[i]);
         else
@@ -208,8 +230,14 @@ static wire_status take_names(wire_points_reader *r, wire_errors *errors)
     points_csv *csv = &r->u.csv;
     trim_first(csv);
     bool has_key = false;
+    size_t n_ignored = 0;
     for (size_t i = 0; i < csv->n_first; i++) {
         bool key = is_key_column(r, csv->first[i]);
+        if (is_ignored(r, csv->first[i])) {
+            csv->order[i] = IGNORED_COLUMN;
+            n_ignored++;
+            continue;
+        }
         if (key && has_key)
             return refuse_name(r, errors, "has two columns", csv->first[i]);
         has_key |= key;
@@ -222,7 +250,7 @@ static wire_status take_names(wire_points_reader *r, wire_errors *errors)
     if ((r->dimension > 0 && csv->n_features != r->dimension) || csv->n_features == 0) {
         wire_errors_add(errors, "", "line %zu: the header has %zu column%s, %zu expected%s",
                         csv->csv.line + 1, csv->n_first, csv->n_first == 1 ? "" : "s",
-                        r->dimension > 0 ? r->dimension + has_key : 2,
+                        r->dimension > 0 ? r->dimension + has_key + n_ignored : 2,
                         separator_hint(csv->first[0], strlen(csv->first[0])));
         return WIRE_INVALID;
     }

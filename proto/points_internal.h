@@ -9,14 +9,16 @@
 
 #define POINTS_CELL_MAX 1024 /* characters of a number or of a name in JSON */
 
-#define KEY_COLUMN SIZE_MAX
+/* In place of the number of a feature. */
+#define KEY_COLUMN     SIZE_MAX
+#define IGNORED_COLUMN (SIZE_MAX - 1)
 
 /* State of a CSV reader; see points_csv.c. */
 typedef struct points_csv {
     wire_csv csv;
     char **first; /* cells of the first line; names, if that is a header */
     size_t n_first, first_capacity;
-    size_t *order; /* the feature of each column, or KEY_COLUMN; NULL: as they stand */
+    size_t *order; /* the feature of each column, or KEY_COLUMN or IGNORED_COLUMN; NULL: as they stand */
     char *
         *features; /* the names of features in the header, borrowed from `first`; NULL: there is no header */
     size_t n_features;
@@ -90,6 +92,7 @@ struct wire_points_reader {
     char **names;         /* of the features; owned */
     size_t n_names;       /* 0: they have none */
     const char *key_name; /* what else the column of the keys may be called; NULL, or borrowed */
+    char *ignored;        /* see wire_ignored_new; NULL: none. Owned */
     size_t block_rows;
     double *block;   /* block_rows x dimension; until the dimension is known: the first row as it grows */
     size_t capacity; /* doubles */

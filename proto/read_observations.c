@@ -3,6 +3,7 @@
 #include "proto/constraints.h"
 #include "proto/decode_keys.h"
 #include "proto/decode_tell.h"
+#include "proto/ignored_columns.h"
 #include "proto/number.h"
 
 #include <math.h>
@@ -426,16 +427,8 @@ void wire_observations_reader_take_broken(wire_observations_reader *r)
 
 wire_status wire_observations_reader_ignore(wire_observations_reader *r, const char *names)
 {
-    size_t n = strlen(names);
-    r->ignored = calloc(n + 2, 1);
-    if (!r->ignored)
-        return WIRE_NO_MEMORY;
-    for (size_t i = 0, out = 0; i < n; i++) {
-        bool ends = names[i] == ',';
-        if (!ends || (out > 0 && r->ignored[out - 1] != '\0')) /* empty names are none */
-            r->ignored[out++] = ends ? '\0' : names[i];
-    }
-    return WIRE_OK;
+    r->ignored = wire_ignored_new(names);
+    return r->ignored ? WIRE_OK : WIRE_NO_MEMORY;
 }
 
 wire_status wire_observations_reader_feed(wire_observations_reader *r, const char *bytes, size_t n,

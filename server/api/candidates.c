@@ -181,6 +181,9 @@ static bool begin_receiving(http_request *request, const wanted *w)
     if (r->status == STORE_OK && wire_points_reader_set_names(r->reader, w->definition->feature_names,
                                                               w->definition->n_feature_names) != WIRE_OK)
         r->status = STORE_NO_MEMORY;
+    const char *ignored = request->query[HTTP_QUERY_IGNORE];
+    if (r->status == STORE_OK && ignored && wire_points_reader_ignore(r->reader, ignored) != WIRE_OK)
+        r->status = STORE_NO_MEMORY;
     r->staged.dimension = w->dimension;
     r->scaling = study_scaling(w->definition);
     r->staged.study = w->study;

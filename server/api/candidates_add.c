@@ -55,7 +55,8 @@ static void take_study(void *arg, const store_study *row)
     a->status = study_config_read(&a->definition, row->definition);
 }
 
-static wire_status make_reader(adding *a, wire_points_format format)
+/* ignored: names of columns, or NULL. */
+static wire_status make_reader(adding *a, wire_points_format format, const char *ignored)
 {
     const wire_study *definition = a->definition;
     bool features = definition->domain_type == WIRE_DOMAIN_CANDIDATES;
@@ -64,6 +65,8 @@ static wire_status make_reader(adding *a, wire_points_format format)
     if (status == WIRE_OK)
         status =
             wire_points_reader_set_names(a->reader, definition->feature_names, definition->n_feature_names);
+    if (status == WIRE_OK && ignored)
+        status = wire_points_reader_ignore(a->reader, ignored);
     return status;
 }
 
@@ -85,7 +88,7 @@ static bool open_adding(http_request *request)
     store_status status = store_read_study(request->app->store, request->study, take_study, a, &error);
     if (status == STORE_OK)
         status = a->status;
-    if (status == STORE_OK && make_reader(a, format) != WIRE_OK)
+    if (status == STORE_OK && make_reader(a, format, request->query[HTTP_QUERY_IGNORE]) != WIRE_OK)
         status = STORE_NO_MEMORY;
     if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);

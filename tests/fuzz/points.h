@@ -53,7 +53,8 @@ static inline wire_status read_points(sheet *s, wire_errors *errors, wire_points
     char x[] = "x", y[] = "y";
     HOLDS(wire_points_reader_new(&reader, format, s->named ? 2 : 0, block_rows, take_rows, s) == WIRE_OK);
     if (s->named)
-        HOLDS(wire_points_reader_set_names(reader, (char *[]){x, y}, 2) == WIRE_OK);
+        HOLDS(wire_points_reader_set_names(reader, (char *[]){x, y}, 2) == WIRE_OK &&
+              wire_points_reader_ignore(reader, "z") == WIRE_OK);
     wire_status status = WIRE_OK;
     for (size_t at = 0; at < size && status == WIRE_OK;) {
         size_t n = chunk == 0 || size - at < chunk ? size - at : chunk;

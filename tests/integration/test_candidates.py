@@ -171,6 +171,21 @@ def test_a_header_says_which_column_is_which(server):
         assert (first["point"], second["point"]) == ([180, 20], [20, 180]), header
 
 
+def test_columns_are_skipped_when_asked(server):
+    client = server.client()
+    with_names, without = named(client), client.create({**definition(), "domain": {"type": "candidates", "dimension": 2}})["id"]
+    for study in (with_names, without):
+        path = f"/v1/studies/{study}/candidates"
+        table = b'day,degrees,operator,minutes\n2026-01-01,180,"Ada, Bob",20\n,190,,30\n'
+        assert put_csv(client, path + "?ignore=day,operator", table.decode()).json == {"count": 2, "dimension": 2}
+        assert [item["point"] for item in client.get(path).json["items"]] == [[180, 20], [190, 30]]
+        assert client.study(study)["domain"]["names"] == ["degrees", "minutes"]
+        more = client.request("POST", path + "?ignore=day", body=b"minutes,day,degrees\n5,x,200\n", headers={"Content-Type": "text/csv"})
+        assert more.json == {"candidates": [2]}, more
+        assert client.get(path + "/2").json["point"] == [200, 5]
+        refusal(client.request("POST", path, body=b"minutes,day,degrees\n5,x,200\n", headers={"Content-Type": "text/csv"}), 422)
+
+
 BAD_HEADERS = {
     "unknown": ("degrees,seconds\n1,2\n", "not a feature of the study: \"seconds\""),
     "twice": ("degrees,degrees\n1,2\n", "two columns \"degrees\""),

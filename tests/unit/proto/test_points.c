@@ -22,6 +22,7 @@ typedef struct sheet {
     size_t rows, dimension, blocks;
     size_t stop_after; /* rows; 0: never */
     bool named;        /* the features have names: x, y, … */
+    const char *ignored;
 } sheet;
 
 static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
@@ -55,6 +56,8 @@ static wire_status read_chunks(sheet *s, wire_errors *errors, wire_points_format
         assert_int_equal(wire_points_reader_set_names(
                              r, (char *[]){(char[]){"x"}, (char[]){"y"}, (char[]){"z"}}, dimension),
                          WIRE_OK);
+    if (s->ignored)
+        assert_int_equal(wire_points_reader_ignore(r, s->ignored), WIRE_OK);
     wire_status status = WIRE_OK;
     size_t from = 0;
     for (size_t i = 0; i <= n_cuts && status == WIRE_OK; i++) {
@@ -91,6 +94,7 @@ typedef struct expectation {
     size_t rows, columns;
     double cells[12];
     bool named; /* the features, as in sheet */
+    const char *ignored;
 } expectation;
 
 static size_t text_size(const expectation *e)
@@ -101,7 +105,7 @@ static size_t text_size(const expectation *e)
 static void check(const expectation *e, wire_points_format format, size_t block_rows, const size_t *cuts,
                   size_t n_cuts)
 {
-    sheet s = {.named = e->named};
+    sheet s = {.named = e->named, .ignored = e->ignored};
     wire_errors errors = {0};
     wire_status status =
         read_chunks(&s, &errors, format, e->dimension, block_rows, e->text, text_size(e), cuts, n_cuts);
@@ -265,7 +269,29 @@ static void test_csv(void **state)
          .named = true,
          .status = WIRE_INVALID,
          .pointer = "",
-         .detail = "line 1: the header has a column that is not a feature of the study: \"xx\""},
+         .detail =
+             "line 1: the header has a column that is not a feature of the study: \"xx\"; ?ignore= with the names of "
+             "other columns skips these"},
+        {.text = "y,x,y\n1,2,3\n",
+         .dimension = 2,
+         .named = true,
+         .ignored = "y",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1: the header has no column \"y\""},
+        {.text = "a,note,b\n1,2,3\n",
+         .dimension = 1,
+         .ignored = "note",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1: the header has 3 columns, 2 expected"},
+        {.text = "x,note,y\n1,what,2\n3,4\n",
+         .dimension = 2,
+         .named = true,
+         .ignored = "note",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 3, row 2: 2 cells, 3 expected"},
         {.text = "x\ty\n1\t2\n",
          .dimension = 2,
          .status = WIRE_INVALID,
@@ -291,6 +317,14 @@ static void test_csv_named(void **state)
          .rows = 2,
          .columns = 3,
          .cells = {1, 2, 3, 4, 5, 6}},
+        {.text = "day, note ,x,y,by\n1,\"a, b\",2,3,\n,,4,5,me\n",
+         .dimension = 2,
+         .named = true,
+         .ignored = ",by,note,,day",
+         .rows = 2,
+         .columns = 2,
+         .cells = {2, 3, 4, 5}},
+        {.text = "a,note,b\n1,what,3\n", .ignored = "note", .rows = 1, .columns = 2, .cells = {1, 3}},
         {.text = "x,y\n1,2\n", .dimension = 2, .named = true, .rows = 1, .columns = 2, .cells = {1, 2}},
         {.text = "1,2\n3,4\n", .dimension = 2, .named = true, .rows = 2, .columns = 2, .cells = {1, 2, 3, 4}},
     };

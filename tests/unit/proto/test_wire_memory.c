@@ -145,6 +145,8 @@ static wire_status read_points(wire_points_format format, char *const *names, co
     assert_true((reader != NULL) == (status == WIRE_OK));
     if (status == WIRE_OK && names)
         status = wire_points_reader_set_names(reader, names, 2);
+    if (status == WIRE_OK && names)
+        status = wire_points_reader_ignore(reader, "note");
     if (status == WIRE_OK)
         status = wire_points_reader_feed(reader, body, size, &errors);
     if (status == WIRE_OK)
@@ -383,6 +385,7 @@ static void test_readers(void **state)
     fail_each(read_csv, "1,2\n3,4\n5,6\n", WIRE_OK);
     fail_each(read_named_csv, "b,a\n1,2\n3,4\n5,6\n", WIRE_OK);
     fail_each(read_named_csv, "b,c\n1,2\n", WIRE_INVALID);
+    fail_each(read_named_csv, "b,note,a\n1,what,2\n", WIRE_OK);
     fail_each(read_csv, "1,2\n3,x\n", WIRE_INVALID);
     fail_each(read_json, "{'points':[[1,2],[3,4],[5,6]]}", WIRE_OK);
     fail_each(read_csv, "1,2\n3,x", WIRE_INVALID);
