@@ -226,6 +226,65 @@ async function clicked(site) {
   });
 }
 
+// By time, the values are in the order of their reports, and the best so far never gets worse; the address keeps the choice.
+async function alongTime(site) {
+  await site.api.create({ id: 'along', metric: { name: 'loss', goal: 'minimize' }, domain: { type: 'candidates', points: [[0], [1], [2], [3]] }, algorithm: { name: 'uniform' } });
+  const [first, second, third] = await site.api.ask('along', 3, 'w');
+  for (const [trial, value] of [[third, 7], [second, 5], [first, 2]]) await site.api.tell('along', [{ trial: trial.id, value }]);
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/along`);
+    const readout = page.locator('.readout').first();
+    const chart = page.locator('.chart').first();
+    const at = async (key) => {
+      await chart.focus();
+      await page.keyboard.press(key);
+      return readout.textContent();
+    };
+    await page.waitForSelector('.chart canvas');
+    assert.match(await at('Home'), /^trial 1value 2best 2$/);
+    await page.getByLabel('Along', { exact: true }).selectOption('time');
+    await until('the address has it', () => page.url().endsWith('?along=time'));
+    await until('by time', async () => /by time: 3 values/.test(await chart.getAttribute('aria-label')));
+    assert.match(await at('Home'), /^time \d.*value 7best 7$/);
+    assert.match(await at('ArrowRight'), /value 5best 5$/);
+    assert.match(await at('End'), /value 2best 2$/);
+    assert.equal(await page.getByLabel('log trials').first().isVisible(), false);
+    await page.reload();
+    await until('also after a reload', async () => /by time: 3 values/.test(await chart.getAttribute('aria-label')));
+    await chart.focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('h2.trial-title');
+    assert.ok(page.url().endsWith(`/trials/${third.id}`), page.url());
+  });
+}
+
+// The label at the cursor has the settings of the trial there; Escape hides it.
+async function hoverLabel(site) {
+  const first = await site.api.get('/v1/studies/training/trials/1');
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/training`);
+    await page.waitForSelector('.result-part'); // it moves the chart down
+    const chart = page.locator('.panel:has(h2:text-is("Values and the best so far")) .chart');
+    await chart.locator('canvas').waitFor();
+    await chart.focus();
+    await page.keyboard.press('Home');
+    const label = chart.locator('.hover-label');
+    await label.locator('b:text-is("trial 1")').waitFor();
+    const said = await label.locator('dt').allTextContents();
+    for (const name of Object.keys(first.parameters)) assert.ok(said.includes(name), `${name}: ${said}`);
+    await page.keyboard.press('Escape');
+    assert.equal(await label.isVisible(), false);
+    const box = await chart.locator('.u-over').boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await label.waitFor();
+    const [inner, outer] = [await label.boundingBox(), await chart.boundingBox()];
+    assert.ok(inner.x >= outer.x && inner.x + inner.width <= outer.x + outer.width + 1, 'it is within the chart');
+    await page.mouse.move(box.x + box.width / 2, box.y - 60);
+    await until('it goes with the pointer', async () => !(await label.isVisible()));
+  });
+}
+
 // Learning curves: a line for each trial with measurements, the stopped ones among them; a click opens one. And the charts
 // as files.
 async function curves(site) {
@@ -458,4 +517,6 @@ export const tests = {
   'answers: bounds that must be kept': bounds,
   'answers: what matters for each metric': eachMetric,
   'answers: a click on a value': clicked,
+  'answers: values by time': alongTime,
+  'answers: the label at the cursor': hoverLabel,
 };

@@ -24,13 +24,17 @@ async function filesOf(site, hash, ready) {
 
 async function light(site) {
   const said = [];
-  for (const [name, hash, ready] of [['the list', '#/', '.studies tbody tr'], ['a study', '#/studies/training', '.chart canvas'], ['its trials', '#/studies/training/trials', 'tbody tr']]) {
+  await site.api.create({ id: 'weighed', metrics: [{ name: 'a', goal: 'maximize' }, { name: 'b', role: 'recorded' }], domain: { type: 'candidates', points: [[0], [1], [2]] }, algorithm: { name: 'uniform' } });
+  const [first, second] = await site.api.ask('weighed', 2, 'w');
+  await site.api.tell('weighed', [{ trial: first.id, values: { a: 1, b: 2 } }, { trial: second.id, state: 'failed', reason: 'broken' }]);
+  for (const [name, hash, ready] of [['the list', '#/', '.studies tbody tr'], ['a study', '#/studies/training', '.chart canvas'], ['a study with two metrics and failures', '#/studies/weighed', '.panel:has(h2:text-is("Failures")) tbody tr'], ['its trials', '#/studies/training/trials', 'tbody tr']]) {
     const files = await filesOf(site, hash, ready);
     const bytes = files.reduce((sum, [, size]) => sum + size, 0);
     assert.ok(files.length > 15 && bytes > 40000, `${files.length} files, ${bytes} bytes`); // all were seen
     assert.ok(bytes <= MOST, `${name}: ${bytes} bytes in ${files.length} files: ${JSON.stringify(files)}`);
     said.push(`${name} ${bytes} bytes in ${files.length} files`);
   }
+  await site.api.call('DELETE', '/v1/studies/weighed');
   return said.join(', ');
 }
 

@@ -73,7 +73,7 @@ function tight(u, low, high) {
 // The scale of an axis. A logarithmic scale with values at or below zero uses the inverse hyperbolic sine, which is
 // linear around zero.
 function scaleOptions(axis, columns) {
-  const options = { time: false };
+  const options = { time: Boolean(axis.time) };
   axis.positive = false;
   axis.around = false;
   if (axis.range) options.range = axis.range;
@@ -122,11 +122,12 @@ export function robustRange(values, good) {
 
 /* chart(parent, options) -> {set(columns), change(options)}
  *   label     the text for screen readers
- *   x, y      axes: {label, log, values, range, whole}
+ *   x, y      axes: {label, log, values, range, whole, time}; with `time`, the values are in ms
  *   series    [{label, colour, kind: line | steps | bars | points, faint, width, dash, quiet, show(value)}]
  *             `quiet`: drawn, but not in the text above the chart
  *   bands     [{series: [upper, lower], colour, opacity}]
- *   open      function(x, y), called when the user clicks at a value or, without y, presses Enter
+ *   open      function(x, y, index), called when the user clicks at a value or, without y, presses Enter
+ *   hover     function(u, stage), called when the cursor has moved
  *   draw      function(u), called after drawing */
 export function chart(parent, options, signal) {
   let config = options;
@@ -157,6 +158,11 @@ export function chart(parent, options, signal) {
     replace(readout, parts);
   }
 
+  function moved(u) {
+    read(u.cursor.idx);
+    config.hover?.(u, stage);
+  }
+
   function build() {
     plot?.destroy();
     plot = null;
@@ -167,6 +173,7 @@ export function chart(parent, options, signal) {
     };
     plot = new uPlot(
       {
+        ms: 1, // times are in milliseconds
         width: stage.clientWidth,
         height: config.height ?? 240,
         padding: [8, 26, 0, 0],
@@ -176,7 +183,7 @@ export function chart(parent, options, signal) {
         axes: [axisOptions(config.x, 'x', 2), axisOptions(config.y, 'y', 3)],
         series: [{}, ...config.series.map(seriesOptions)],
         bands: config.bands?.map((b) => ({ series: b.series, fill: faded(b.colour, b.opacity ?? 0.18) })),
-        hooks: { setCursor: [(u) => read(u.cursor.idx)], draw: config.draw ? [config.draw] : [] },
+        hooks: { setCursor: [moved], draw: config.draw ? [config.draw] : [] },
       },
       columns,
       stage,
@@ -193,12 +200,15 @@ export function chart(parent, options, signal) {
     plot.over.addEventListener('mousedown', (event) => (from = [event.clientX, event.clientY]));
     plot.over.addEventListener('click', (event) => {
       const still = from && Math.hypot(event.clientX - from[0], event.clientY - from[1]) < 4;
-      if (still && plot.cursor.idx !== null && plot.cursor.idx !== undefined) config.open(columns[0][plot.cursor.idx], plot.posToVal(plot.cursor.top, 'y'));
+      if (still && plot.cursor.idx !== null && plot.cursor.idx !== undefined) config.open(columns[0][plot.cursor.idx], plot.posToVal(plot.cursor.top, 'y'), plot.cursor.idx);
     });
   }
 
   stage.addEventListener('keydown', (event) => {
-    if (event.key === 'Enter' && config.open && columns?.[0].length) config.open(columns[0][plot?.cursor.idx ?? columns[0].length - 1]);
+    if (event.key === 'Enter' && config.open && columns?.[0].length) {
+      const index = plot?.cursor.idx ?? columns[0].length - 1;
+      config.open(columns[0][index], undefined, index);
+    }
     const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -25, PageDown: 25, Home: -Infinity, End: Infinity };
     if (!plot || !columns[0].length || !(event.key in steps)) return;
     event.preventDefault();

@@ -11,9 +11,9 @@ import { needsAttention, troubles } from './health.js';
 import { sparkline } from './sparkline.js';
 import { actions, hasFront, objective, told } from './study-actions.js';
 import { tokenButton } from './token.js';
-import { bulkActions } from './bulk.js';
-import { badge, control, empty, reasonOf, select } from './widgets.js';
+import { badge, control, empty, later, reasonOf, select, toast } from './widgets.js';
 
+const bulkActions = later(() => import('./bulk.js'), 'bulkActions');
 const AT_ONCE = 100; // studies of one answer; an answer without changes is not sent again
 const PAGE = 50; // rows
 const SPARKLINE_DOTS = 4; // per pixel, of a saved small chart
@@ -179,10 +179,23 @@ export async function studiesPage(main, { signal }) {
     replace(pager, last ? [step(-1, 'Previous'), h('span', {}, `page ${filter.page + 1} of ${last + 1}`), step(1, 'Next')] : []);
   }
 
-  const bulk = bulkActions(() => studies.filter((study) => ticked.has(study.id)), () => read());
+  const bulkPlace = h('div');
+  let bulk = null; // a promise, once a study has been ticked
+  async function showBulk() {
+    if (!bulk && !ticked.size) return;
+    bulk ??= bulkActions(() => studies.filter((study) => ticked.has(study.id)), () => read());
+    try {
+      const { element, show } = await bulk;
+      if (!element.isConnected) replace(bulkPlace, element);
+      show();
+    } catch (error) {
+      bulk = null;
+      toast(reasonOf(error, 'this'), 'wrong');
+    }
+  }
 
   function draw() {
-    bulk.show();
+    showBulk();
     const words = filter.q.toLowerCase().split(/\s+/).filter(Boolean);
     const found = studies.filter((s) => (!filter.state || (filter.state === ATTENTION ? needsAttention(s) : s.state === filter.state)) && matches(s, words)).sort(ORDERS[filter.order] ?? ORDERS.recent);
     pages(found.length);
@@ -192,7 +205,7 @@ export async function studiesPage(main, { signal }) {
         rows.set(study.id, new Row(read, (on) => {
           if (on) ticked.add(study.id);
           else ticked.delete(study.id);
-          bulk.show();
+          showBulk();
         }));
       rows.get(study.id).show(study);
     }
@@ -266,7 +279,7 @@ export async function studiesPage(main, { signal }) {
     ),
     trouble,
     nothing,
-    bulk.element,
+    bulkPlace,
     tableElement,
     pager,
   );

@@ -5,19 +5,22 @@ import { titleOf } from './axes.js';
 import { chart, robustRange } from './chart.js';
 import { curvesPanel } from './curves.js';
 import { h, replace } from './dom.js';
-import { readFailures, showFailures } from './failures.js';
 import { refresher } from './feed.js';
 import { count, number } from './format.js';
 import { pendingTable } from './pending.js';
 import { showResult } from './result.js';
-import { address, go } from './router.js';
-import { scatterPanel } from './scatter.js';
+import { address, go, here, setQuery } from './router.js';
 import { readSharedSeries } from './series.js';
-import { hasFront, objective, told } from './study-actions.js';
+import { hasFront, objective, otherMetrics, told } from './study-actions.js';
 import { colour } from './theme.js';
-import { guarded, later, legend, panel, toggle } from './widgets.js';
+import { control, guarded, later, legend, panel, reasonOf, select, toggle } from './widgets.js';
 
 const startSnippets = later(() => import('./tab-connect.js'), 'startSnippets');
+const readFailures = later(() => import('./failures.js'), 'readFailures');
+const showFailures = later(() => import('./failures.js'), 'showFailures');
+const scatterPanel = later(() => import('./scatter.js'), 'scatterPanel');
+const timeView = later(() => import('./by-time.js'), 'timeView');
+const hoverLabel = later(() => import('./hover-label.js'), 'hoverLabel');
 const MOST = 200; // pending trials shown
 
 // The regret of the best value so far; if all values are given, also the mean regret of the trials so far. With noise, a
@@ -38,7 +41,7 @@ function regretColumns(points, optimum, minimize, complete) {
 
 const MARK = 5; // px
 
-// Marks on the chart's edge: failed trials at the bottom, and arrows where values are beyond the axis.
+// Marks on the chart's edge: at the bottom failed trials, whose places are given, and arrows where values are beyond the axis.
 function drawMarks(u, failed) {
   const { ctx, bbox } = u;
   const size = MARK * devicePixelRatio;
@@ -47,8 +50,8 @@ function drawMarks(u, failed) {
   ctx.lineWidth = 1.5 * devicePixelRatio;
   ctx.strokeStyle = colour('bad');
   ctx.beginPath();
-  for (const { id } of failed) {
-    const x = u.valToPos(id, 'x', true);
+  for (const at of failed) {
+    const x = u.valToPos(at, 'x', true);
     const y = bbox.top + bbox.height - size;
     if (!inside(x)) continue;
     ctx.moveTo(x - size / 2, y - size / 2);
@@ -76,22 +79,47 @@ function drawMarks(u, failed) {
 export async function overviewTab(element, feed, signal) {
   const metric = hasFront(feed.study) ? { name: 'hypervolume', goal: 'maximize' } : objective(feed.study);
   const { optimum } = feed.study;
+  const asked = here().query.get('along') === 'time' && !hasFront(feed.study) ? 'time' : 'trial';
   const logs = { x: false, y: false };
   let [whole, robust, failed] = [false, null, []];
+  let [points, drawn, reported] = [[], [], 0]; // by trial, as they are drawn, and how many there are in all
+  let time = null; // {axis, order}, while the chart is by time
   const axes = () => ({
-    x: { label: 'trial', log: logs.x, whole: true, show: count },
+    x: time ? time.axis : { label: 'trial', log: logs.x, whole: true, show: count },
     y: { label: titleOf(metric), log: logs.y, ...(!logs.y && !whole && robust && { range: () => [robust.low, robust.high] }) },
   });
   const openTrial = (id) => Number.isInteger(id) && go(address('studies', feed.id, 'trials', id)); // no imported value
+  const marked = () => failed.map((t) => (time ? Date.parse(t.told_at) : t.id));
+  const hover = (u, stage) => hoverLabel(u, stage, feed.study, drawn[u.cursor.idx], signal).catch((error) => course.fail(reasonOf(error, 'this'), true));
+  const logTrials = toggle('log trials', false, (on) => {
+    logs.x = on;
+    plot.change(axes());
+  });
+  async function along(chosen) {
+    setQuery({ along: chosen === 'time' ? chosen : '' });
+    try {
+      time = chosen === 'time' ? await timeView(feed.study) : null;
+    } catch (error) {
+      course.fail(reasonOf(error, 'this'), true);
+      return;
+    }
+    logTrials.hidden = Boolean(time);
+    plot.change(axes());
+    if (points.length) draw();
+  }
+  function draw() {
+    drawn = time ? time.order(points) : points;
+    const places = drawn.map((p) => p.at);
+    plot.set([places, drawn.map((p) => p.value), drawn.map((p) => p.best), ...(optimum === undefined ? [] : [places.map(() => optimum)])]);
+    plot.describe(`Values and the best so far by ${time ? 'time' : 'trial'}: ${count(reported)} values, the best is ${number(points.at(-1)?.best)}`);
+  }
 
   const course = panel('Values and the best so far', {
     wide: true,
     tools: [
       legend([['points c-value', 'value'], ['line c-best', 'best so far'], ...(optimum === undefined ? [] : [['dashed c-optimum', 'optimum']]), ['cross', 'failed']]),
-      toggle('log trials', false, (on) => {
-        logs.x = on;
-        plot.change(axes());
-      }),
+      hasFront(feed.study) ? null : control('Along', select([['trial', 'trials'], ['time', 'time']], asked, along)), // hypervolumes are by trial
+      logTrials,
       toggle('log values', false, (on) => {
         logs.y = on;
         plot.change(axes());
@@ -110,7 +138,8 @@ export async function overviewTab(element, feed, signal) {
   result.element.hidden = true;
   start.element.hidden = true;
   failures.element.hidden = true;
-  replace(element, h('div', { class: 'panels' }, result.element, start.element, failures.element, scatterPanel(feed, signal), course.element, curvesPanel(feed, signal), regret?.element, pending.element));
+  const scatter = otherMetrics(feed.study).length ? await scatterPanel(feed, signal) : null;
+  replace(element, h('div', { class: 'panels' }, result.element, start.element, failures.element, scatter, course.element, curvesPanel(feed, signal), regret?.element, pending.element));
 
   const plot = chart(
     course.body,
@@ -118,8 +147,9 @@ export async function overviewTab(element, feed, signal) {
       label: 'Values and the best so far by trial',
       height: 320,
       ...axes(),
-      open: openTrial,
-      draw: (u) => drawMarks(u, failed),
+      open: (x, y, index) => openTrial(drawn[index].trial),
+      hover,
+      draw: (u) => drawMarks(u, marked()),
       series: [
         { label: 'value', colour: 'c-value', kind: 'points', faint: 0.85, size: 5.5 },
         { label: 'best', colour: 'c-best', kind: 'steps', width: 2.25 },
@@ -152,15 +182,14 @@ export async function overviewTab(element, feed, signal) {
         course,
         'the series of a study',
         async () => {
-          const { items: points, count: all } = await readSharedSeries(feed.id, feed.signal);
-          const trials = points.map((p) => p.at);
+          const { items, count: all } = await readSharedSeries(feed.id, feed.signal);
+          [points, reported] = [items, all];
           showStart(!all);
           const good = metric.goal === 'minimize' ? 'low' : 'high';
           const before = JSON.stringify(robust);
           robust = robustRange(points.map((p) => p.value), good);
           if (JSON.stringify(robust) !== before) plot.change(axes());
-          plot.set([trials, points.map((p) => p.value), points.map((p) => p.best), ...(optimum === undefined ? [] : [trials.map(() => optimum)])]);
-          plot.describe(`Values and the best so far by trial: ${count(all)} values, the best is ${number(points.at(-1)?.best)}`);
+          draw();
           const complete = points.length === all;
           const notes = [
             complete ? '' : `${count(points.length)} of ${count(all)} values are drawn, including all extremes.`,
@@ -208,7 +237,7 @@ export async function overviewTab(element, feed, signal) {
           failures.element.hidden = !feed.study.trials_failed;
           if (!feed.study.trials_failed || failed.length === feed.study.trials_failed) return;
           failed = await readFailures(feed.id, signal);
-          showFailures(failures.body, feed.study, failed);
+          await showFailures(failures.body, feed.study, failed);
           plot.redraw();
         },
         signal,
@@ -230,6 +259,7 @@ export async function overviewTab(element, feed, signal) {
     signal,
   );
   const table = pendingTable(feed.id, pending.body, signal);
+  if (asked === 'time') await along(asked);
   feed.on('series', readCourse, signal);
   feed.on('series', readResult, signal);
   feed.on('model', readResult, signal);
