@@ -37,6 +37,7 @@ void handle_study_create(http_request *request)
 
 typedef struct showing {
     store *store;
+    http_request *request;
     wire_writer w;
     page page;
     char last_id[64];
@@ -44,18 +45,21 @@ typedef struct showing {
     bool any_damaged;
     store_status status; /* of showing a row */
     char etag[40];       /* of one study */
+    bool unchanged;      /* since the client has read it */
 } showing;
 
 static void show_got(void *arg, const store_study *row)
 {
     showing *s = arg;
     study_etag(s->etag, row->study, row->last_seq);
-    s->status = study_view_encode(&s->w, s->store, row);
+    s->unchanged = http_client_has(s->request, s->etag);
+    if (!s->unchanged)
+        s->status = study_view_encode(&s->w, s->store, row);
 }
 
 void handle_study_get(http_request *request)
 {
-    showing s = {.store = request->app->store};
+    showing s = {.store = request->app->store, .request = request};
     store_error error = {0};
     store_status status = store_read_study(request->app->store, request->study, show_got, &s, &error);
     if (status == STORE_OK)
@@ -64,6 +68,8 @@ void handle_study_get(http_request *request)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
     else if (status != STORE_OK)
         http_answer_store_problem(request, status);
+    else if (s.unchanged)
+        http_answer_empty(request, 304);
     else {
         memcpy(request->answer.etag, s.etag, sizeof s.etag);
         http_answer_json(request, 200, &s.w);

@@ -1,4 +1,5 @@
 /* Work on an answer's body, on the thread that makes it: an entity tag, and gzip. */
+#include "proto/entity_tag.h"
 #include "server/http/internal.h"
 
 #include <sodium.h>
@@ -40,6 +41,23 @@ bool http_accepts_gzip(const char *accepted)
         at += whole;
     }
     return gzip >= 0 ? gzip > 0 : any > 0;
+}
+
+bool http_client_has(http_request *request, const char *etag)
+{
+    const char *tags = http_header_value(request, "If-None-Match");
+    char *sent = request->answer.etag;
+    size_t room = sizeof request->answer.etag, n = strlen(etag);
+    memcpy(sent, etag, n + 1);
+    if (wire_etag_matches(tags, sent))
+        return true;
+    if (http_accepts_gzip(http_header_value(request, "Accept-Encoding")) && n + sizeof gzip_suffix <= room) {
+        strcpy(strrchr(sent, '"'), gzip_suffix);
+        if (wire_etag_matches(tags, sent))
+            return true;
+    }
+    *sent = '\0';
+    return false;
 }
 
 bool http_compress(struct http_answer *answer)

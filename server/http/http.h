@@ -146,6 +146,10 @@ void http_read_later(http_request *request, pool_task *task);
 /* A header of the request, before it is answered; NULL if it was not sent. */
 const char *http_header_value(http_request *request, const char *name);
 
+/* Does the client have what this tag stands for, as it is or compressed (If-None-Match)? Then answer.etag is the tag
+ * that it sent, and the answer is 304. Asked before the body is made where that is costly. */
+bool http_client_has(http_request *request, const char *etag);
+
 /* Sends the answer that the caller has stored in request->answer. */
 void http_answer_again(http_request *request);
 

@@ -6,6 +6,7 @@ import re
 
 from server import Server
 from support import definition, refusal, work
+from test_spaces import space
 from test_tokens import calls, fill
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -88,6 +89,35 @@ def test_a_study_is_changed_if_it_is_as_it_was_read(server):
         wanted = wanted if wanted == "*" else wanted.replace(re.findall(r'"[^"]*"', wanted)[-1], tag)
         assert client.request("PATCH", path, {"lease_seconds": 9}, headers={"If-Match": wanted}).status == 200, wanted
     assert client.request("PATCH", path, {"display_name": "without"}).status == 200
+
+
+def test_a_study_that_has_not_changed_is_not_made_again(server):
+    """Its tag is known before its body: both the plain tag and the compressed one answer with 304, until it changes."""
+    client = server.client()
+    words = [f"word {k}" for k in range(300)]  # so many that the answer is worth compressing
+    study = client.create(space([{"name": "word", "type": "categorical", "values": words}]))["id"]
+    path = f"/v1/studies/{study}"
+    packing = {"Accept-Encoding": "gzip"}
+    plain, packed = (client.request("GET", path, headers=headers) for headers in ({}, packing))
+    tags = plain.headers["ETag"], packed.headers["ETag"]
+    assert tags[1] == tags[0][:-1] + '-gz"'
+    for method in ("GET", "HEAD"):
+        for sent, headers, expected in (
+            (tags[0], {}, tags[0]),
+            (tags[1], packing, tags[1]),
+            (f'"x", W/{tags[1]}', packing, tags[1]),
+            ("*", {}, tags[0]),
+        ):
+            again = client.request(method, path, headers={"If-None-Match": sent, **headers})
+            assert (again.status, again.body, again.headers["ETag"]) == (304, b"", expected), again
+            assert "Content-Encoding" not in again.headers
+    unpacked = client.request("GET", path, headers={"If-None-Match": tags[1]})
+    assert unpacked.status == 200 and unpacked.body == plain.body, "a client that takes no gzip has not got this"
+    client.ask(study)
+    for sent, headers in ((tags[0], {}), (tags[1], packing)):
+        assert client.request("GET", path, headers={"If-None-Match": sent, **headers}).status == 200
+    gone = client.request("GET", "/v1/studies/nobody", headers={"If-None-Match": "*"})
+    assert gone.status == 404 and "ETag" not in gone.headers
 
 
 def test_another_study_of_the_same_id_has_another_tag(server):
