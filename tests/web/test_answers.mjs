@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { until, with_ } from './harness.mjs';
+import { AXE, until, with_ } from './harness.mjs';
 import { work } from './seed.mjs';
 
 const run = promisify(execFile);
@@ -273,11 +273,14 @@ async function hoverLabel(site) {
     await label.locator('b:text-is("trial 1")').waitFor();
     const said = await label.locator('dt').allTextContents();
     for (const name of Object.keys(first.parameters)) assert.ok(said.includes(name), `${name}: ${said}`);
+    await page.evaluate(AXE);
+    assert.deepEqual((await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))).violations.map((v) => v.id), []);
     await page.keyboard.press('Escape');
     assert.equal(await label.isVisible(), false);
     const box = await chart.locator('.u-over').boundingBox();
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     await label.waitFor();
+    await chart.screenshot({ path: `${site.screenshots}/hover-label.png` });
     const [inner, outer] = [await label.boundingBox(), await chart.boundingBox()];
     assert.ok(inner.x >= outer.x && inner.x + inner.width <= outer.x + outer.width + 1, 'it is within the chart');
     await page.mouse.move(box.x + box.width / 2, box.y - 60);
