@@ -2,6 +2,7 @@
  * delimiter has no CR but its first byte, so after a mismatch the search continues at the byte that differed. */
 #include "proto/form.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -201,8 +202,7 @@ wire_status wire_form_reader_new(wire_form_reader **out, const char *content_typ
     r->sink = sink;
     r->arg = arg;
     r->n_delimiter = strlen(boundary) + 4;
-    memcpy(r->delimiter, "\r\n--", 4);
-    memcpy(r->delimiter + 4, boundary, strlen(boundary) + 1);
+    snprintf(r->delimiter, sizeof r->delimiter, "\r\n--%s", boundary);
     r->matched = 2; /* the first delimiter may be at the start, without a line break before it */
     *out = r;
     return WIRE_OK;

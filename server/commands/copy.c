@@ -244,7 +244,7 @@ static void copy_token(void *arg, const store_token *token)
 static store_status copy_tokens(copying *c)
 {
     copied_tokens t = {.c = c};
-    store_status status;
+    store_status status = STORE_OK;
     do {
         t.any = false;
         status = store_read_tokens(c->from, t.last, 100, copy_token, &t, &c->error);

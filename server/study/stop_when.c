@@ -45,16 +45,17 @@ static bool take_points(points *p, const bandit_engine *engine, engine_outcome *
     return engine_fine(out);
 }
 
-/* The point that is recommended among those that are not in the ascending list `without`; NULL: there is none. */
+/* The point that is recommended among those that are not in the ascending list `without`, which may be NULL; NULL if there
+ * is none. */
 static const point *recommended(const points *p, const uint32_t *without, size_t n)
 {
     const point *best = NULL;
     double most = -INFINITY;
     for (size_t i = 0, at = 0; i < p->n; i++) {
         const point *one = &p->list[i];
-        while (at < n && without[at] < one->arm)
+        while (without && at < n && without[at] < one->arm)
             at++;
-        bool left_out = at < n && without[at] == one->arm;
+        bool left_out = without && at < n && without[at] == one->arm;
         double worth = p->careful && isfinite(one->std) ? one->mean - one->std : one->mean;
         if (!left_out && isfinite(one->mean) && worth > most) {
             most = worth;
