@@ -476,7 +476,7 @@ def test_candidates_and_results_are_changed(site):
     (site.folder / "more.csv").write_text("0.25,0.5\n0.75,0.5\n")
     assert site.output("candidates", "add", "s", "more.csv") == "2 candidates added\n"
     assert site.output("candidates", "retire", "s", before, before + 1) == "2 candidates retired\n"
-    assert site.output("candidates", "restore", "s", before) == "1 candidates restored\n"
+    assert site.output("candidates", "restore", "s", before) == "1 candidate restored\n"
     lines = site.output("candidates", "list", "s").splitlines()
     assert len(lines) == before + 2 and [line.endswith("retired") for line in lines[-2:]] == [False, True], lines
     assert site.output("propose", "s", 2) == "1\n" and "candidate=2" in site.output("ask", "s")
@@ -502,7 +502,7 @@ def test_candidates_by_key(site):
     assert line.split()[0] == "0" and line.endswith("retired CCO"), line
     assert len(site.output("candidates", "list", "k", "--retired", "false", "--pulls", 0).splitlines()) == 2
     assert site.run("candidates", "list", "k", "--retired", "maybe").returncode == 1
-    assert site.output("candidates", "restore", "k", "--key", "CCO") == "1 candidates restored\n"
+    assert site.output("candidates", "restore", "k", "--key", "CCO") == "1 candidate restored\n"
     by_key = [line.split()[1:] for line in site.output("predict", "k", "--key", "CCO", "7").splitlines()]
     assert by_key == [line.split()[1:] for line in site.output("predict", "k", 0, 2).splitlines()]
     assert site.run("predict", "k", "--key", "nothing").returncode == 1
