@@ -234,8 +234,8 @@ static wire_status resolve_header(wire_observations_reader *r, bool *seen, bool 
     const char *lacks = !seen[COLUMN_VALUE] ? "value"
                         : given > 0         ? observations_place_name(r, missing, room)
                                             : "candidate";
-    const char *metric = wire_objective(r->study)->name;
-    if (!seen[COLUMN_VALUE] && strcmp(metric, "value") != 0)
+    const char *metric = seen[COLUMN_VALUE] ? "value" : wire_objective(r->study)->name;
+    if (strcmp(metric, "value") != 0)
         wire_errors_add(errors, "", "the header has no column \"%.100s\" or \"value\"", metric);
     else
         wire_errors_add(errors, "", "the header has no column \"%.100s\"%s", lacks,
