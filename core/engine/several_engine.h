@@ -22,9 +22,9 @@ typedef struct bandit_several_list {
     bandit_heap heap;
     bandit_heap_entry *entries; /* n_arms */
     uint64_t *stamp;            /* n_arms: picks in flight when the bound was updated, plus one; 0: never */
-    double *
-        variance; /* n metrics x n_arms, as in bandit_gain_selector, but bounds that were too loose are replaced */
-    double *work; /* of the metrics, the most that replacing them needs */
+    /* n metrics x n_arms: as in bandit_gain_selector, but bounds that were too loose are replaced. `work` is the most
+     * that this needs for a metric. */
+    double *variance, *work;
     size_t capacity_entries, capacity_stamp, capacity_variance, capacity_work;
 } bandit_several_list;
 

@@ -21,8 +21,8 @@
 #include "core/posterior/surface_near.h"
 
 typedef struct bandit_surface {
-    bool
-        near; /* of the points in flight beyond the first, the nearest count (surface_near.h). Set before the start */
+    /* Set before the start: of the points in flight beyond the first, only the nearest count (surface_near.h). */
+    bool near;
     const bandit_posterior *posterior; /* borrowed */
     size_t m;                          /* members of the dictionary */
     size_t n;                          /* members and points in flight, of those that always count */

@@ -40,8 +40,8 @@ typedef struct proposal {
     wire_proposal *wanted;
     double *point;     /* for a space: its parameters, coded in the study's turn; freed by the caller */
     bool takes_broken; /* at a point that breaks a constraint, the trial is infeasible at once */
-    const char
-        *broken; /* then: the constraint, borrowed from the study's definition; NULL: the point keeps all */
+    /* Then: the constraint, borrowed from the study's definition; NULL: the point keeps all. */
+    const char *broken;
 } proposal;
 
 /* What is asked of the model's inputs. Texts are the client's; NULL: not given. */

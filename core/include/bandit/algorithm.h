@@ -121,12 +121,11 @@ typedef struct bandit_options {
     double scale;       /* divides a Thompson sample's width; > 0 */
     double epsilon;     /* epsilon_greedy; in [0, 1] */
     double zeta;        /* gp_ei, gp_pi; >= 0, in reward units */
-    double
-        agreeing_repeats; /* log_ei on a list: while all repeats of a candidate have agreed, at most this share
-                                of all results repeats one; in [0, 1]. Studies that were created before this option
-                                existed have no such limit, which is 1 */
-    size_t population;    /* regularized_evolution; >= 1 */
-    size_t sample;        /* regularized_evolution; 1 … population */
+    /* log_ei on a list: while all repeats of a candidate have agreed, at most this share of all results repeats one; in
+     * [0, 1]. Studies that were created before this option existed have no such limit, which is 1. */
+    double agreeing_repeats;
+    size_t population;               /* regularized_evolution; >= 1 */
+    size_t sample;                   /* regularized_evolution; 1 … population */
     bandit_posterior_kind posterior; /* s_gp_ts */
     bandit_features_kind features;   /* s_gp_ts; the linear kernel has its own, whatever this says */
     size_t inducing;       /* s_gp_ts: m; 0: [VPA21] section 5.4's, from the horizon, at most 2000 */
@@ -145,9 +144,9 @@ typedef struct bandit_options {
     bool lambda_from_noise;   /* lambda is the noise variance in the model's units, at least 1e-6 */
     bool warp_rewards;        /* with standardize_rewards: a monotone warp of the rewards is learned, and the
                                  model is fitted for the best point soon (hyperparameters.h); log_ei */
-    bandit_warp_unit
-        warp_unit; /* of warped rewards, in an open space. Studies that were created before this option
-                                   existed have the interquartile range, as lists do */
+    /* Of warped rewards, in an open space. Studies that were created before this option existed have the interquartile
+     * range, as lists do. */
+    bandit_warp_unit warp_unit;
     /* With more than one objective, or with bounds: the modelled metrics, n_metrics of at most
      * BANDIT_MOST_METRICS, the first an objective; borrowed until the engine is made. The other options apply
      * to each metric by itself. log_ei only. n_metrics 0: one objective without bounds. */

@@ -60,21 +60,26 @@ static bool clear_rows(pg_merge *m, size_t most)
     return true;
 }
 
-/* The row's slot, which has key 0 if it is new. Two rows with one key only cost a statement more. */
-static pg_slot *find_slot(pg_merge *m, row_kind rows, const pg_bytes *bytes, size_t at, uint64_t *key)
+/* The row's slot. *is_new: it was free. */
+static pg_slot *find_slot(pg_merge *m, row_kind rows, const pg_bytes *bytes, size_t at, bool *is_new)
 {
     enum { FIRST = 4, SECOND = 16 }; /* behind their lengths */
-    uint64_t study, trial = 0;
-    memcpy(&study, bytes->bytes + at + FIRST, sizeof study);
+    pg_slot row = {.rows = (int)rows};
+    memcpy(&row.study, bytes->bytes + at + FIRST, sizeof row.study);
     if (rows != ROWS_OF_STUDIES)
-        memcpy(&trial, bytes->bytes + at + SECOND, sizeof trial);
-    uint64_t hash = (study * 0x9e3779b97f4a7c15u + (uint64_t)rows) * 0x9e3779b97f4a7c15u;
-    hash = (hash ^ hash >> 29 ^ trial) * 0xbf58476d1ce4e5b9u;
-    *key = (hash ^ hash >> 31) | 1;
-    size_t place = *key / 2 & (m->n_slots - 1);
-    while (m->slots[place].key && m->slots[place].key != *key)
+        memcpy(&row.trial, bytes->bytes + at + SECOND, sizeof row.trial);
+    uint64_t hash = (row.study * 0x9e3779b97f4a7c15u + (uint64_t)rows) * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ hash >> 29 ^ row.trial) * 0xbf58476d1ce4e5b9u;
+    size_t place = (hash ^ hash >> 31) & (m->n_slots - 1);
+    pg_slot *slot = &m->slots[place];
+    while (slot->rows && (slot->rows != row.rows || slot->study != row.study || slot->trial != row.trial)) {
         place = (place + 1) & (m->n_slots - 1);
-    return &m->slots[place];
+        slot = &m->slots[place];
+    }
+    *is_new = !slot->rows;
+    if (*is_new)
+        *slot = row;
+    return slot;
 }
 
 /* ---- sending ------------------------------------------------------------------------------------------- */
@@ -109,19 +114,19 @@ static bool collect(pg_merge *m, size_t kind, const pg_entry *entry, const pg_by
     pg_rows *rows = &m->rows[kind];
     row_kind of = merged[kind].rows;
     if (of != ROWS_NEW) {
-        uint64_t key;
-        pg_slot *slot = find_slot(m, of, bytes, entry->at, &key);
-        if (slot->key && of == ROWS_OF_STUDIES) { /* the last one counts */
+        bool is_new;
+        pg_slot *slot = find_slot(m, of, bytes, entry->at, &is_new);
+        if (!is_new && of == ROWS_OF_STUDIES) { /* the last one counts */
             rows->at[slot->row] = entry->at;
             rows->only = *entry;
             return true;
         }
-        if (slot->key) { /* the row is written for the second time */
+        if (!is_new) { /* the row is written for the second time */
             if (!close_lists(m, bytes) || !clear_rows(m, most))
                 return false;
-            slot = find_slot(m, of, bytes, entry->at, &key);
+            slot = find_slot(m, of, bytes, entry->at, &is_new);
         }
-        *slot = (pg_slot){.key = key, .row = rows->n};
+        slot->row = rows->n;
     }
     if (!wire_grow(&rows->at, &rows->capacity, rows->n + 1, 64, sizeof *rows->at))
         return false;

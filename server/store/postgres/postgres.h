@@ -82,8 +82,9 @@ typedef struct pg_sending {
 } pg_sending;
 
 typedef struct pg_slot {
-    uint64_t key; /* of a row; 0: the slot is free */
-    size_t row;   /* its place in its list */
+    int rows; /* the kind of row; 0: the slot is free */
+    uint64_t study, trial;
+    size_t row; /* its place in its list */
 } pg_slot;
 
 /* Rows of one statement. */
