@@ -4,6 +4,7 @@
 #include "server/http/idempotency.h"
 #include "server/http/limits.h"
 #include "server/http/route.h"
+#include "server/study/create.h"
 #include "server/study/registry.h"
 
 #include <stdio.h>
@@ -159,4 +160,13 @@ void call_study(http_request *request, void (*run)(study *s, study_request *call
         return;
     c->run = run;
     registry_post(request->app->registry, c);
+}
+
+void call_create(http_request *request, wire_study *wanted, int64_t through_seq)
+{
+    study_request *c = call_new(request);
+    if (c)
+        study_create(request->app, c, wanted, through_seq);
+    else
+        wire_study_free(wanted);
 }

@@ -13,4 +13,7 @@ void call_study(http_request *request, void (*run)(study *s, study_request *call
  * has been sent. NULL: out of memory, and answered. */
 study_request *call_new(http_request *request);
 
+/* Has the study created, as study_create does; takes ownership of `wanted`. Answers. */
+void call_create(http_request *request, wire_study *wanted, int64_t through_seq);
+
 #endif

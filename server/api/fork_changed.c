@@ -3,7 +3,6 @@
 #include "server/api/calls.h"
 #include "server/app.h"
 #include "server/data/definition.h"
-#include "server/study/create.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,11 +31,10 @@ void fork_changed(http_request *request, const wire_fork *wanted, const char *de
         wire_errors_add(&errors, "", "a study with several modelled metrics can only be forked unchanged");
         status = WIRE_INVALID;
     }
-    study_request *call = status == WIRE_OK ? call_new(request) : NULL;
-    if (call) {
-        study_create(request->app, call, changed, through_seq);
+    if (status == WIRE_OK) {
+        call_create(request, changed, through_seq);
         changed = NULL;
-    } else if (status != WIRE_OK) {
+    } else {
         point_at_fork(&errors);
         http_answer_undecodable(request, status, &errors);
     }

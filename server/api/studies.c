@@ -8,7 +8,6 @@
 #include "server/http/idempotency.h"
 #include "server/http/limits.h"
 #include "server/http/paging.h"
-#include "server/study/create.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,15 +20,10 @@ void handle_study_create(http_request *request)
     if (idempotency_repeat(request, 0) || !limit_studies(request))
         return;
     wire_status status = study_config_decode(&wanted, request->body, request->body_size, &errors);
-    if (status == WIRE_OK) {
-        study_request *call = call_new(request);
-        if (call)
-            study_create(request->app, call, wanted, INT64_MAX);
-        else
-            wire_study_free(wanted);
-    } else {
+    if (status == WIRE_OK)
+        call_create(request, wanted, INT64_MAX);
+    else
         http_answer_undecodable(request, status, &errors);
-    }
     wire_errors_clear(&errors);
 }
 

@@ -6,7 +6,6 @@
 #include "server/app.h"
 #include "server/http/idempotency.h"
 #include "server/http/limits.h"
-#include "server/study/create.h"
 
 #include <stdlib.h>
 
@@ -62,14 +61,9 @@ void handle_study_form(http_request *request)
         (!request->context && !open_form(request)))
         return;
     wire_status status = wire_study_form_finish(request->context, &wanted, bandit_algorithm_names(), &errors);
-    if (status == WIRE_OK) {
-        study_request *call = call_new(request);
-        if (call)
-            study_create(request->app, call, wanted, INT64_MAX);
-        else
-            wire_study_free(wanted);
-    } else {
+    if (status == WIRE_OK)
+        call_create(request, wanted, INT64_MAX);
+    else
         answer_reading(request, status, &errors);
-    }
     wire_errors_clear(&errors);
 }
