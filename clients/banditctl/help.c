@@ -81,6 +81,18 @@ void help_print_group(const command_list *commands, const char *word)
             printf("  %s %s\n", commands->items[i].name, commands->items[i].operands);
 }
 
+/* Goes up to column 33, where the meaning begins. docs/make-manual tells the two apart by two blanks or a line's end. */
+static void print_form(const char *form)
+{
+    size_t columns = 0;
+    for (const char *byte = form; *byte; byte++)
+        columns += (*byte & 0xc0) != 0x80; /* not within a character of UTF-8 */
+    if (columns < 30)
+        printf("  %s%*s", form, (int)(31 - columns), "");
+    else
+        printf("  %s\n%33s", form, "");
+}
+
 void help_print(const command_list *commands, const command *c)
 {
     if (c) {
@@ -93,8 +105,7 @@ void help_print(const command_list *commands, const command *c)
     for (size_t i = 0; i < commands->n; i++) {
         char form[64];
         snprintf(form, sizeof form, "%s %s", commands->items[i].name, commands->items[i].operands);
-        /* "…" is three bytes and one column. */
-        printf("  %-*s ", strstr(form, "…") ? 32 : 30, form);
+        print_form(form);
         print_wrapped(commands->items[i].summary, 33, 33);
     }
     puts("\noptions of every command:");
