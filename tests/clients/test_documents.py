@@ -1,4 +1,4 @@
-"""What the documentation shows: every line of the tutorials, the scripts for curl, the manual pages."""
+"""What the documentation shows: every line of the tutorials, the scripts for curl, completion."""
 
 import math
 import os
@@ -200,28 +200,6 @@ def test_the_scripts_for_curl_tell_what_is_refused(site):
     for command in ("create.sh study.json", "upload.sh absent study.json", "import.sh absent study.json", "worker.sh absent true"):
         said = shell(site, f"! {scripts}/{command}")
         assert "Unprocessable" in said or "Not Found" in said, (command, said)
-
-
-def test_the_manual_pages(site):
-    for program in ("banditctl", "banditd"):
-        path = pathlib.Path(site_of_tests.BANDITCTL).with_name(program)
-        page = subprocess.run(
-            [ROOT / "docs" / "make-manual", path], capture_output=True, text=True, check=True, timeout=60
-        ).stdout
-        assert page.startswith(f".TH {program.upper()} 1 "), page[:100]
-        assert page.isascii() and ".SH SYNOPSIS" in page
-        for option in {"banditctl": ["url", "infeasible\\-status"], "banditd": ["listen", "study\\-memory"]}[program]:
-            assert f"\\-\\-{option}" in page, option
-        if shutil.which("groff"):
-            checked = subprocess.run(
-                ["groff", "-man", "-Tutf8", "-ww", "-z"],
-                input=page,
-                capture_output=True,
-                text=True,
-                check=True,
-                timeout=60,
-            )
-            assert checked.stderr == "", checked.stderr
 
 
 def test_completion_in_bash(site):
