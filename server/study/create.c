@@ -2,6 +2,7 @@
  * first events and assigns the points to it. */
 #include "server/study/create.h"
 
+#include "proto/conditions.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/data/candidate_keys.h"
@@ -270,6 +271,9 @@ static wire_status complete(creation *c, wire_errors *errors)
     wanted->points = NULL;
     wanted->keys = NULL;
     wire_status status = study_config_complete(wanted, errors);
+    /* a fork has the conditions of a stored definition */
+    if (status == WIRE_OK && c->history_through == INT64_MAX && !wire_check_conditions(wanted, errors))
+        status = WIRE_INVALID;
     if (status != WIRE_OK)
         return status;
     c->wanted = NULL;

@@ -100,3 +100,23 @@ def test_given_values(server):
         answer = client.post(f"/v1/studies/{study}/trials", {"parameters": {**point, name: value}})
         problem = refusal(answer, 422, f"/parameters/{name}")
         assert detail in str(problem), problem
+
+
+def test_conditions_that_cannot_hold_are_refused_and_old_ones_stay(server):
+    client = server.client()
+    wrong = {"min": ({"min": 3}, "/min"), "max": ({"min": 1, "max": 9}, "/max"), "between steps": ({"min": 1.11, "max": 1.19}, "")}
+    for bounds, pointer in wrong.values():
+        other = {"name": "boost", "type": "double", "min": 0, "max": 1, "active_when": {"parameter": "dose", **bounds}}
+        answer = client.post("/v1/studies", space([PARAMETERS[2], other]))
+        refusal(answer, 422, f"/domain/parameters/1/active_when{pointer}")
+    study = client.create(space([*PARAMETERS[2:4], {**PARAMETERS[5], "active_when": {"parameter": "dose", "min": 2}}], id="old-condition"))["id"]
+    text = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+    client.delete(f"/v1/studies/{study}")
+    made = client.post("/v1/studies", text.replace(rb'\"min\":2.0}', rb'\"min\":9.0}'), content_type="application/x-ndjson")
+    assert made.status == 201 and made.json["domain"]["parameters"][2]["active_when"]["min"] == 9, made
+    for value in range(3):
+        (trial,) = client.ask(study, 1, wait_seconds=30)["trials"]
+        assert "boost" not in trial["parameters"], trial
+        client.tell(study, [{"trial": trial["id"], "value": value}])
+    forked = client.post(f"/v1/studies/{study}/fork", {"id": "forked-condition", "at_trial": 2, "seed": 5})
+    assert forked.status == 201, forked
