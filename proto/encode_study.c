@@ -364,7 +364,10 @@ static void encode_taken_over(wire_writer *w, const wire_taken_over *history)
 void wire_encode_study(wire_writer *w, const wire_study_view *view)
 {
     wire_object_begin(w);
-    encode_members(w, view->definition);
+    if (view->text)
+        wire_raw_members(w, view->text);
+    else
+        encode_members(w, view->definition);
     wire_string_member(w, "state", view->state);
     wire_optional_string(w, "state_reason", view->state_reason);
     wire_optional_string(w, "advice", view->advice);

@@ -266,6 +266,7 @@ typedef struct wire_taken_over {
 
 typedef struct wire_study_view {
     const wire_study *definition;
+    const char *text;                 /* what wire_encode_definition would write; NULL: it is encoded */
     const char *state, *state_reason; /* reason: "" is left out */
     const char *advice;               /* "" is left out */
     int64_t created_at, updated_at;   /* ms */

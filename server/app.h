@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 struct auth;
+struct definition_cache;
 struct events;
 struct metrics;
 struct registry;
@@ -29,7 +30,8 @@ typedef struct app {
     atomic_uint_fast64_t evicted;    /* studies or engines removed from memory since the start */
     struct events *events;
     struct metrics *metrics;
-    atomic_size_t waiting; /* asks that wait for a trial */
+    struct definition_cache *definitions; /* NULL: none are kept */
+    atomic_size_t waiting;                /* asks that wait for a trial */
     /* What callers hold; NULL: not counted. */
     budget *places;       /* to wait in; --max-waiting */
     budget *streams;      /* of events */

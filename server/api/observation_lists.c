@@ -7,7 +7,7 @@
 #include "server/app.h"
 #include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
-#include "server/data/definition.h"
+#include "server/data/definition_cache.h"
 #include "server/data/observation_view.h"
 #include "server/data/study_space.h"
 #include "server/http/paging.h"
@@ -20,7 +20,8 @@
 typedef struct listing {
     store *store;
     int64_t study;
-    wire_study *definition;
+    definition_cache *definitions;
+    const wire_study *definition; /* of the cache */
     trial_context of;
     store_imported *rows; /* copies, with their reasons */
     size_t n, capacity;
@@ -38,7 +39,7 @@ static void take_study(void *arg, const store_study *row)
     listing *l = arg;
     l->study = row->study;
     l->has_keys = row->has_keys;
-    l->status = study_config_read(&l->definition, row->definition);
+    l->status = definition_cache_read(&l->definition, l->definitions, row->definition);
     if (l->status == STORE_OK)
         l->of = (trial_context){.definition = l->definition,
                                 .objective = wire_objective(l->definition),
@@ -51,6 +52,7 @@ static bool open_listing(listing *l, http_request *request)
 {
     store_error error = {0};
     l->store = request->app->store;
+    l->definitions = request->app->definitions;
     store_status status = store_read_study(l->store, request->study, take_study, l, &error);
     if (status == STORE_OK)
         status = l->status;
@@ -81,7 +83,7 @@ static void close_listing(listing *l)
     free(l->amended);
     free(l->points);
     free(l->keys);
-    wire_study_free(l->definition);
+    definition_cache_release(l->definitions, l->definition);
 }
 
 static void take_row(void *arg, const store_imported *row)

@@ -31,6 +31,7 @@ void handle_study_create(http_request *request)
 
 typedef struct showing {
     store *store;
+    definition_cache *definitions;
     http_request *request;
     wire_writer w;
     page page;
@@ -48,12 +49,12 @@ static void show_got(void *arg, const store_study *row)
     study_etag(s->etag, row->study, row->last_seq);
     s->unchanged = http_client_has(s->request, s->etag);
     if (!s->unchanged)
-        s->status = study_view_encode(&s->w, s->store, row);
+        s->status = study_view_encode(&s->w, s->store, s->definitions, row);
 }
 
 void handle_study_get(http_request *request)
 {
-    showing s = {.store = request->app->store, .request = request};
+    showing s = {.store = request->app->store, .definitions = request->app->definitions, .request = request};
     store_error error = {0};
     store_status status = store_read_study(request->app->store, request->study, show_got, &s, &error);
     if (status == STORE_OK)
@@ -77,7 +78,8 @@ static void show_listed(void *arg, const store_study *row)
     if (!page_take(&s->page, strlen(row->definition)))
         return;
     snprintf(s->last_id, sizeof s->last_id, "%s", row->id);
-    store_status status = row->damaged ? STORE_CORRUPT : study_view_encode(&s->w, s->store, row);
+    store_status status =
+        row->damaged ? STORE_CORRUPT : study_view_encode(&s->w, s->store, s->definitions, row);
     if (status == STORE_CORRUPT) {
         if (!s->any_damaged)
             wire_array_begin(&s->damaged);
@@ -132,7 +134,7 @@ static bool read_filters(http_request *request, store_study_filter *filter)
 
 void handle_study_list(http_request *request)
 {
-    showing s = {.store = request->app->store};
+    showing s = {.store = request->app->store, .definitions = request->app->definitions};
     store_error error = {0};
     store_study_filter filter = {0};
     if (!page_read(&s.page, request, false, 0) || !read_filters(request, &filter))

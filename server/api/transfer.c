@@ -271,7 +271,7 @@ static void show_staged(void *arg, const store_study *row)
     http_request *request = arg;
     incoming *in = request->context;
     wire_writer w = WIRE_WRITER_INIT;
-    in->status = study_view_encode(&w, request->app->store, row);
+    in->status = study_view_encode(&w, request->app->store, request->app->definitions, row);
     if (in->status == STORE_OK) {
         snprintf(request->answer.location, sizeof request->answer.location, "/v1/studies/%s", row->id);
         request->held = true;

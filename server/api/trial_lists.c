@@ -6,7 +6,7 @@
 #include "server/app.h"
 #include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
-#include "server/data/definition.h"
+#include "server/data/definition_cache.h"
 #include "server/data/study_space.h"
 #include "server/data/trial_view.h"
 #include "server/http/paging.h"
@@ -18,7 +18,8 @@
 typedef struct listing {
     store *store;
     int64_t study;
-    wire_study *definition;
+    definition_cache *definitions;
+    const wire_study *definition; /* of the cache */
     const wire_metric *objective;
     bool enumerated;   /* as of trial_context */
     size_t width;      /* numbers of a point; 0: the candidates are known by a kernel matrix alone */
@@ -37,7 +38,7 @@ static void take_study(void *arg, const store_study *row)
     l->study = row->study;
     l->enumerated = row->reference_candidates > 0;
     l->has_keys = row->has_keys;
-    l->status = study_config_read(&l->definition, row->definition);
+    l->status = definition_cache_read(&l->definition, l->definitions, row->definition);
     if (l->status != STORE_OK)
         return;
     l->width = candidate_width(l->definition);
@@ -49,6 +50,7 @@ static bool open_listing(listing *l, http_request *request)
 {
     store_error error = {0};
     l->store = request->app->store;
+    l->definitions = request->app->definitions;
     store_status status = store_read_study(l->store, request->study, take_study, l, &error);
     if (status == STORE_OK)
         status = l->status;
@@ -70,7 +72,7 @@ static void close_listing(listing *l)
     free(l->rows);
     free(l->points);
     free(l->keys);
-    wire_study_free(l->definition);
+    definition_cache_release(l->definitions, l->definition);
 }
 
 static size_t size_of_row(const listing *l, const store_trial *row)

@@ -8,6 +8,7 @@
 #include "server/base/log.h"
 #include "server/base/supervisor.h"
 #include "server/commands/database.h"
+#include "server/data/definition_cache.h"
 #include "server/http/auth.h"
 #include "server/http/http.h"
 #include "server/study/registry.h"
@@ -80,6 +81,7 @@ static void stop(running *r)
     budget_free(r->app.streams);
     budget_free(r->app.reads);
     budget_free(r->app.buffered);
+    definition_cache_free(r->app.definitions);
 }
 
 /* ---- stopping in time ------------------------------------------------------------------------------------- */
@@ -123,13 +125,14 @@ static void limit_stop(void)
 
 /* ---- parts ------------------------------------------------------------------------------------------------ */
 
-static bool open_budgets(app *a)
+static bool open_budgets_and_caches(app *a)
 {
     a->places = budget_new();
     a->streams = budget_new();
     a->reads = budget_new();
     a->buffered = budget_new();
-    return a->places && a->streams && a->reads && a->buffered;
+    a->definitions = definition_cache_new(DEFINITION_CACHE_SHORTEST, DEFINITION_CACHE_BYTES);
+    return a->definitions && a->places && a->streams && a->reads && a->buffered;
 }
 
 /* The first part that could not be made. */
@@ -153,7 +156,7 @@ static bool start(running *r, server_config *options, const char *address, char 
         log_event(LOG_ERROR, "database_failed", "db", database_name(options), "reason", error.message, NULL);
         return false;
     }
-    if (!open_budgets(&r->app)) {
+    if (!open_budgets_and_caches(&r->app)) {
         log_event(LOG_ERROR, "out_of_memory", NULL);
         stop(r);
         return false;

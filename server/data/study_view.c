@@ -61,13 +61,15 @@ static store_status best_of_history(shown_best *out, const history_transfer *his
     return STORE_OK;
 }
 
-static void encode(wire_writer *w, const store_study *row, const wire_study *definition,
+/* text: what wire_encode_definition would write; NULL: it is not known. */
+static void encode(wire_writer *w, const store_study *row, const wire_study *definition, const char *text,
                    const shown_best *best, const wire_taken_over *history)
 {
     candidate_view shown =
         candidate_view_of(definition, row->reference_candidates > 0, best->value.candidate, best->row);
     wire_study_view view = {
         .definition = definition,
+        .text = text,
         .state = study_state_name(row->state),
         .state_reason = row->state_reason,
         .advice = row->advice,
@@ -96,18 +98,19 @@ static void encode(wire_writer *w, const store_study *row, const wire_study *def
     wire_encode_study(w, &view);
 }
 
-store_status study_view_encode(wire_writer *w, store *s, const store_study *row)
+store_status study_view_encode(wire_writer *w, store *s, definition_cache *cache, const store_study *row)
 {
-    wire_study *definition;
+    const wire_study *definition;
     shown_best best = {0};
-    store_status status = study_config_read(&definition, row->definition);
+    store_status status = definition_cache_read(&definition, cache, row->definition);
     if (status != STORE_OK)
         return status;
+    const char *text = definition_cache_is_text(cache, definition) ? row->definition : NULL;
     status = read_best(&best, s, row, definition);
     if (status == STORE_OK)
-        encode(w, row, definition, &best, NULL);
+        encode(w, row, definition, text, &best, NULL);
     free(best.row);
-    wire_study_free(definition);
+    definition_cache_release(cache, definition);
     return status;
 }
 
@@ -122,7 +125,7 @@ store_status study_view_encode_new(wire_writer *w, const store_study *row, const
     if (history)
         status = best_of_history(&best, history, points, definition);
     if (status == STORE_OK)
-        encode(w, row, definition, &best, history ? &history->shown : NULL);
+        encode(w, row, definition, NULL, &best, history ? &history->shown : NULL);
     free(best.row);
     wire_study_free(definition);
     return status;

@@ -3,12 +3,13 @@
 #define SERVER_DATA_STUDY_VIEW_H
 
 #include "proto/wire.h"
+#include "server/data/definition_cache.h"
 #include "server/data/history_transfer.h"
 #include "server/store/store.h"
 
 /* Writes the study of this row. Imported values, which may be the best, and in a space the best point are read from
- * the store. Returns STORE_NO_MEMORY, or STORE_CORRUPT if stored data cannot be read. */
-store_status study_view_encode(wire_writer *w, store *s, const store_study *row);
+ * the store. `cache` may be NULL. Returns STORE_NO_MEMORY, or STORE_CORRUPT if stored data cannot be read. */
+store_status study_view_encode(wire_writer *w, store *s, definition_cache *cache, const store_study *row);
 
 /* Writes a study that has just been created, with the history that it has taken over. history NULL: none.
  * points: the study's candidates, of which the best one is shown where the domain is a space. */

@@ -248,7 +248,7 @@ static void show_patched(void *arg, const store_study *row)
     if (v->state != v->s->state)
         shown.state_reason = "";
     shown.updated_at = v->now;
-    v->status = study_view_encode(&v->w, v->s->app->store, &shown);
+    v->status = study_view_encode(&v->w, v->s->app->store, v->s->app->definitions, &shown);
 }
 
 void study_patch(study *s, study_request *request)
