@@ -32,7 +32,7 @@
 
 enum {
     MOST_CASES = 1000,
-    AT_LEAST = 170,
+    AT_LEAST = 190,
     MOST_OUT = 512,
     MOST_JOINED = 4096,
     FIRST_HELD = 2000000 /* number of the point whose first parameter is held in the first batch */

@@ -23,6 +23,7 @@ static const char *const kernels[] = {"gaussian", "matern", "linear", "precomput
 static const char *const rules[] = {"global", "global_local", NULL};
 static const char *const confidences[] = {"practical", "theory", "fixed", "calibrated", NULL};
 static const char *const warp_units[] = {"quartiles", "better_half", NULL};
+static const char *const in_flights[] = {"all", "near", NULL};
 static const char *const resamples[] = {"fresh", "persistent", "per_pull", NULL};
 static const char *const inits[] = {"uniform", "uncertainty", NULL};
 static const char *const gammas[] = {"exact", "bound", "fixed", NULL};
@@ -74,6 +75,7 @@ static const struct setting {
     {"zeta", REAL, OPTION(zeta), NULL},
     {"agreeing_repeats", REAL, OPTION(agreeing_repeats), NULL},
     {"warp_unit", WORD, OPTION(warp_unit), warp_units},
+    {"in_flight", WORD, OPTION(in_flight), in_flights},
     {"population", SIZE, OPTION(population), NULL},
     {"sample", SIZE, OPTION(sample), NULL},
     {"posterior", WORD, OPTION(posterior), posteriors},
