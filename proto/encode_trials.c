@@ -192,14 +192,12 @@ void wire_encode_imported(wire_writer *w, const wire_imported *imported)
     wire_object_end(w);
 }
 
-void wire_encode_import_answer(wire_writer *w, int64_t first, int64_t n, int64_t left_out)
+void wire_encode_import_answer(wire_writer *w, int64_t first, int64_t n)
 {
     wire_object_begin(w);
     wire_integer_member(w, "accepted", n);
     wire_integer_member(w, "first", first);
     wire_integer_member(w, "last", first + n - 1);
-    if (left_out >= 0)
-        wire_integer_member(w, "left_out", left_out);
     wire_object_end(w);
 }
 

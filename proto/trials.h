@@ -110,8 +110,8 @@ typedef struct wire_imported {
 } wire_imported;
 
 void wire_encode_imported(wire_writer *w, const wire_imported *imported);
-/* {"accepted": n, "first", "last", "left_out"}: the numbers of the imported results. left_out < 0: no such member */
-void wire_encode_import_answer(wire_writer *w, int64_t first, int64_t n, int64_t left_out);
+/* {"accepted": n, "first", "last"}: the numbers of the imported results. */
+void wire_encode_import_answer(wire_writer *w, int64_t first, int64_t n);
 
 /* {"<objective>": value, …recorded}: the values of all metrics. */
 void wire_encode_values(wire_writer *w, const wire_metric *objective, double value, const char *recorded);

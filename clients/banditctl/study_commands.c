@@ -322,12 +322,8 @@ exit_status command_candidates_add(const arguments *a)
 
 static void print_imported(const json_t *imported)
 {
-    long long left_out = json_count(imported, "left_out");
-    printf("%lld results imported, from number %lld", json_count(imported, "accepted"),
+    printf("%lld results imported, from number %lld\n", json_count(imported, "accepted"),
            json_count(imported, "first"));
-    if (left_out > 0)
-        printf("; %lld at points that break a constraint left out", left_out);
-    putchar('\n');
 }
 
 exit_status command_import(const arguments *a)

@@ -43,7 +43,7 @@ static void take_study(void *arg, const store_study *row)
     if (l->status == STORE_OK)
         l->of = (trial_context){.definition = l->definition,
                                 .objective = wire_objective(l->definition),
-                                .enumerated = row->reference_candidates > 0,
+                                .listed = row->reference_candidates,
                                 .width = candidate_width(l->definition)};
 }
 

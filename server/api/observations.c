@@ -97,10 +97,6 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     char *recorded;
     (void)index;
     bool space = in->definition->n_parameters > 0;
-    if (o->broken && in->enumerated) { /* the point is not a candidate, so there is nothing to keep from it */
-        in->n_left_out++;
-        return true;
-    }
     size_t width = o->parameters || o->features ? candidate_width(in->definition) : 0;
     int64_t named = o->candidate;
     if (o->key && !find_by_key(in, place, o->key, &named))
@@ -146,7 +142,6 @@ static void take_study(void *arg, const store_study *row)
     import *in = arg;
     in->study = row->study;
     in->candidates = row->candidates;
-    in->enumerated = row->reference_candidates > 0;
     strncpy(in->digest, row->digest, sizeof in->digest - 1);
     wire_study *definition = NULL;
     wire_errors errors = {0};
@@ -301,9 +296,6 @@ void handle_observations_post(http_request *request)
                             in->misses.n + in->misses.dropped,
                             in->misses.n + in->misses.dropped == 1 ? "has a key that no candidate has"
                                                                    : "have keys that no candidate has");
-    else if (in->n == 0 && in->n_left_out > 0)
-        http_answer_problem(request, 422, NULL, "all %zu results are at points that break a constraint",
-                            in->n_left_out);
     else if (in->definition->n_parameters > 0 || !in->points || find_candidates(request))
         call_study(request, study_observe);
     wire_errors_clear(&errors);

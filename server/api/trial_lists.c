@@ -21,7 +21,7 @@ typedef struct listing {
     definition_cache *definitions;
     const wire_study *definition; /* of the cache */
     const wire_metric *objective;
-    bool enumerated;   /* as of trial_context */
+    int64_t listed;    /* as of trial_context */
     size_t width;      /* numbers of a point; 0: the candidates are known by a kernel matrix alone */
     store_trial *rows; /* copies, with their strings */
     size_t n, capacity;
@@ -36,7 +36,7 @@ static void take_study(void *arg, const store_study *row)
 {
     listing *l = arg;
     l->study = row->study;
-    l->enumerated = row->reference_candidates > 0;
+    l->listed = row->reference_candidates;
     l->has_keys = row->has_keys;
     l->status = definition_cache_read(&l->definition, l->definitions, row->definition);
     if (l->status != STORE_OK)
@@ -123,10 +123,8 @@ static void read_points(listing *l)
 /* The i-th row as answers show it; borrows from the listing. */
 static wire_trial view(const listing *l, size_t i)
 {
-    trial_context of = {.definition = l->definition,
-                        .objective = l->objective,
-                        .enumerated = l->enumerated,
-                        .width = l->width};
+    trial_context of = {
+        .definition = l->definition, .objective = l->objective, .listed = l->listed, .width = l->width};
     return trial_view(&l->rows[i], &of, l->width > 0 ? l->points + i * l->width : NULL, l->keys[i].text);
 }
 

@@ -5,7 +5,7 @@
 wire_imported observation_view(const store_imported *row, const trial_context *of, const double *point,
                                const char *key)
 {
-    candidate_view shown = candidate_view_of(of->definition, of->enumerated, row->candidate, point);
+    candidate_view shown = candidate_view_of(of->definition, of->listed, row->candidate, point);
     return (wire_imported){.observation = row->observation,
                            .state = trial_state_name(row->state),
                            .candidate = shown.candidate,

@@ -212,14 +212,14 @@ size_t candidate_width(const wire_study *definition)
     return 0;
 }
 
-candidate_view candidate_view_of(const wire_study *definition, bool finite, int64_t candidate,
+candidate_view candidate_view_of(const wire_study *definition, int64_t listed, int64_t candidate,
                                  const double *row)
 {
     candidate_view view = {.candidate = candidate};
     if (definition->domain_type == WIRE_DOMAIN_CANDIDATES)
         view.point = row;
     if (definition->domain_type == WIRE_DOMAIN_SPACE) {
-        view.candidate = finite ? candidate : -1;
+        view.candidate = candidate < listed ? candidate : -1;
         view.space = definition;
         view.parameters = row;
     }

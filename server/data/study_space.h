@@ -51,8 +51,9 @@ typedef struct candidate_view {
     const double *parameters;
 } candidate_view;
 
-/* Borrows the definition and the row (candidate_width numbers). finite: false for an open space. */
-candidate_view candidate_view_of(const wire_study *definition, bool finite, int64_t candidate,
+/* Borrows the definition and the row (candidate_width numbers). listed: of a space, the points that it lists: 0 if it is
+ * open. Other points have no numbers outside. */
+candidate_view candidate_view_of(const wire_study *definition, int64_t listed, int64_t candidate,
                                  const double *row);
 
 #endif

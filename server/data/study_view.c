@@ -66,7 +66,7 @@ static void encode(wire_writer *w, const store_study *row, const wire_study *def
                    const shown_best *best, const wire_taken_over *history)
 {
     candidate_view shown =
-        candidate_view_of(definition, row->reference_candidates > 0, best->value.candidate, best->row);
+        candidate_view_of(definition, row->reference_candidates, best->value.candidate, best->row);
     wire_study_view view = {
         .definition = definition,
         .text = text,
@@ -83,7 +83,9 @@ static void encode(wire_writer *w, const store_study *row, const wire_study *def
         .stopped = row->by_state[TRIAL_STOPPED],
         .observations = row->observations,
         .batch = row->batches,
-        .candidates = row->candidates,
+        .candidates = definition->domain_type == WIRE_DOMAIN_SPACE && row->reference_candidates > 0
+                          ? row->reference_candidates /* points after them break constraints */
+                          : row->candidates,
         .cost = row->cost,
         .history = history,
         .best = {.given = best->value.given,

@@ -4,7 +4,7 @@
 
 wire_trial trial_view(const store_trial *row, const trial_context *of, const double *point, const char *key)
 {
-    candidate_view shown = candidate_view_of(of->definition, of->enumerated, row->candidate, point);
+    candidate_view shown = candidate_view_of(of->definition, of->listed, row->candidate, point);
     return (wire_trial){.id = row->trial,
                         .state = trial_state_name(row->state),
                         .batch = row->batch,

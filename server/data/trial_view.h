@@ -9,8 +9,8 @@
 typedef struct trial_context {
     const wire_study *definition;
     const wire_metric *objective; /* of the definition */
-    bool enumerated;              /* all candidates are listed, so they have numbers outside */
-    size_t width;                 /* numbers of a point */
+    int64_t listed; /* the points of an enumerated space, which have numbers outside; 0: it is open */
+    size_t width;   /* numbers of a point */
 } trial_context;
 
 /* The trial as answers show it; borrows from all that it is given. A time of 0 is not shown.

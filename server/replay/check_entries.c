@@ -111,6 +111,21 @@ static size_t first_other(const rebuild *r, const double *rows, size_t n)
     return i;
 }
 
+/* Points that an enumerated space does not list break a constraint. The first of n rows that does not; n if all do. */
+static size_t first_allowed(const rebuild *r, const double *rows, size_t n)
+{
+    size_t i = 0, rule;
+    while (i < n && !bandit_arms_allows(r->space, rows + i * r->config->wire->n_parameters, &rule))
+        i++;
+    return i;
+}
+
+/* How many candidates an engine may choose from. */
+static int64_t choices(const rebuild *r)
+{
+    return r->listed > 0 ? r->listed : r->candidates;
+}
+
 /* Checks new candidates; there may be none. */
 static bool check_points(rebuild *r, const char *member, const store_points *points, rebuild_problem *p)
 {
@@ -124,6 +139,9 @@ static bool check_points(rebuild *r, const char *member, const store_points *poi
     size_t other = is_space(r) ? first_other(r, points->rows, points->n) : points->n;
     if (other < points->n)
         return rebuild_refuse(p, member, "point %zu is not a point of the space", other);
+    size_t allowed = r->listed > 0 ? first_allowed(r, points->rows, points->n) : points->n;
+    if (allowed < points->n)
+        return rebuild_refuse(p, member, "point %zu is not new: it keeps the constraints", allowed);
     for (size_t i = 0; !is_space(r) && i < points->n * (size_t)width; i++)
         if (!isfinite(points->rows[i]))
             return rebuild_refuse(p, member, "row %zu has a value that is not finite", i / (size_t)width);
@@ -187,6 +205,7 @@ static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
         return false;
     wire_keys_clear(&r->keys);
     r->candidates = event->u.candidates.count;
+    r->listed = is_space(r) ? r->candidates : 0;
     r->columns = event->u.candidates.dimension;
     return true;
 }
@@ -202,12 +221,12 @@ static bool check_added(rebuild *r, const store_event *event, rebuild_problem *p
 /* ---- batches ------------------------------------------------------------------------------------------- */
 
 static bool check_picks(rebuild *r, const char *member, int64_t first_trial, const store_pick *picks,
-                        size_t n, rebuild_problem *p)
+                        size_t n, int64_t candidates, rebuild_problem *p)
 {
     if (first_trial != r->trials + 1)
         return rebuild_refuse(p, member, "the trial numbers are not the next ones");
     for (size_t i = 0; i < n; i++) {
-        if (picks[i].candidate >= r->candidates)
+        if (picks[i].candidate >= candidates)
             return rebuild_refuse(p, member, "pick %zu is not one of the candidates", i);
         if (picks[i].variance < 0)
             return rebuild_refuse(p, member, "pick %zu has a negative variance", i);
@@ -232,7 +251,7 @@ static bool check_sums(const rebuild *r, const store_event *event, rebuild_probl
 {
     const store_arm_sum *sums = event->u.planned.sums;
     for (size_t i = 0; i < event->u.planned.n_sums; i++)
-        if (sums[i].arm >= r->candidates || (i > 0 && sums[i].arm <= sums[i - 1].arm) ||
+        if (sums[i].arm >= choices(r) || (i > 0 && sums[i].arm <= sums[i - 1].arm) ||
             sums[i].count > WIRE_MAX_INTEGER || !(fabs(sums[i].sum) <= WIRE_MAX_VALUE * WIRE_MAX_INTEGER))
             return rebuild_refuse(p, "sums",
                                   "sums must be sorted by candidate and refer to existing candidates");
@@ -261,11 +280,12 @@ static bool check_planned(rebuild *r, int64_t seq, const store_event *event, reb
         !check_figure(p, "select_seconds", batch->select_seconds) ||
         !check_points(r, "points", &event->u.planned.points, p) ||
         !check_held(r, &event->u.planned.held, n_picks, p) ||
-        !below(p, "dictionary", event->u.planned.dictionary, (size_t)batch->dictionary_size, r->candidates) ||
+        !below(p, "dictionary", event->u.planned.dictionary, (size_t)batch->dictionary_size, choices(r)) ||
         !check_sums(r, event, p))
         return false;
     r->batches++;
-    return check_picks(r, "picks", event->u.planned.first_trial, event->u.planned.picks, n_picks, p);
+    return check_picks(r, "picks", event->u.planned.first_trial, event->u.planned.picks, n_picks, choices(r),
+                       p);
 }
 
 static bool check_extended(rebuild *r, int64_t seq, const store_event *event, rebuild_problem *p)
@@ -280,7 +300,8 @@ static bool check_extended(rebuild *r, int64_t seq, const store_event *event, re
     return check_figure(p, "ratio", event->u.extended.ratio) &&
            check_points(r, "points", &event->u.extended.points, p) &&
            check_held(r, &event->u.extended.held, n_picks, p) &&
-           check_picks(r, "picks", event->u.extended.first_trial, event->u.extended.picks, n_picks, p);
+           check_picks(r, "picks", event->u.extended.first_trial, event->u.extended.picks, n_picks,
+                       choices(r), p);
 }
 
 /* ---- trials -------------------------------------------------------------------------------------------- */
@@ -378,7 +399,7 @@ void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem 
         rebuild_check_measured(r, event, p);
         break;
     case EVENT_TRIAL_PROPOSED:
-        check_picks(r, "candidate", event->u.proposed.trial, &event->u.proposed.pick, 1, p);
+        check_picks(r, "candidate", event->u.proposed.trial, &event->u.proposed.pick, 1, r->candidates, p);
         break;
     case EVENT_TRIAL_TOLD:
         rebuild_check_told(r, event, p);

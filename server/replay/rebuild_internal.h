@@ -30,6 +30,8 @@ struct rebuild {
 
     /* The study as its entries have described it so far. */
     int64_t entries, candidates, columns, trials, batches;
+    int64_t
+        listed; /* candidates of an enumerated space; points after them break its constraints. 0: no such space */
     bool has_set, has_gone; /* the log's candidates were added; they are missing */
     char digest[80];
     study_config *config;

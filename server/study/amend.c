@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char study_breaks_constraint[] =
+    "the point breaks a constraint of an enumerated space, so it can have no value";
+
 typedef struct amended_search {
     const told_result *result;
     bool found;
@@ -217,6 +220,10 @@ void study_amend(study *s, study_request *request)
     if (t->state == TRIAL_QUEUED || t->state == TRIAL_PENDING) {
         reply_problem(request, REPLY_CONFLICT, NULL, "the trial is %s: only a reported result can be amended",
                       trial_state_name(t->state));
+        return;
+    }
+    if (result->has_value && t->candidate >= study_candidates(s)) {
+        reply_problem(request, REPLY_CONFLICT, NULL, "%s", study_breaks_constraint);
         return;
     }
     if (!result_values_read(s->config, result, "", &recorded, &errors)) {

@@ -12,6 +12,9 @@ store_status study_was_amended_from(study *s, const trial *t, const told_result 
 bool study_fill_change(const study *s, bandit_amendment *change, const told_result *was,
                        const told_result *now);
 
+/* Why a result without a value cannot be amended to one: it is at a point that is not among the candidates. */
+extern const char study_breaks_constraint[];
+
 /* Sets the study's best trial to that of the best of all reported values. */
 store_status study_find_best(study *s);
 

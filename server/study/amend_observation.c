@@ -106,7 +106,7 @@ static void answer(const study *s, study_request *request, const store_imported 
     const wire_study *definition = s->config->wire;
     trial_context of = {.definition = definition,
                         .objective = wire_objective(definition),
-                        .enumerated = s->reference_candidates > 0,
+                        .listed = s->reference_candidates,
                         .width = candidate_width(definition)};
     int64_t candidate = now->candidate;
     store_error error = {0};
@@ -142,6 +142,11 @@ void study_amend_observation(study *s, study_request *request)
     if (status == STORE_NOT_FOUND) {
         reply_problem(request, REPLY_NOT_FOUND, NULL, "there is no observation %lld",
                       (long long)request->number);
+        return;
+    }
+    if (status == STORE_OK && result->has_value && was.candidate >= study_candidates(s)) {
+        reply_problem(request, REPLY_CONFLICT, NULL, "%s", study_breaks_constraint);
+        forget(&was);
         return;
     }
     char *recorded = NULL;

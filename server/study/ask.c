@@ -36,7 +36,7 @@ static store_status view(const study *s, const trial *t, double *point, candidat
     store_error error = {0};
     trial_context of = {.definition = s->config->wire,
                         .objective = s->config->objective,
-                        .enumerated = s->reference_candidates > 0,
+                        .listed = s->reference_candidates,
                         .width = (size_t)s->dimension};
     store_trial row = {.trial = t->id,
                        .state = t->state,

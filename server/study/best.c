@@ -173,7 +173,7 @@ static store_status read_named(double **rows, const study *s, const question *q,
 static void answer_best(const study *s, question *q, wire_best *observed, wire_recommended *recommended)
 {
     const wire_study *definition = q->source.config->wire;
-    bool finite = q->source.reference_candidates > 0;
+    int64_t listed = (int64_t)q->source.reference_candidates;
     double *rows;
     store_error error = {0};
     candidate_key keys[2];
@@ -184,9 +184,9 @@ static void answer_best(const study *s, question *q, wire_best *observed, wire_r
         status = candidate_keys_at(&keys[i], s->app->store, q->source.number, q->source.has_keys, &named[i],
                                    1, &error);
     if (status == STORE_OK) {
-        candidate_view first = candidate_view_of(definition, finite, observed->candidate, rows);
+        candidate_view first = candidate_view_of(definition, listed, observed->candidate, rows);
         candidate_view second =
-            candidate_view_of(definition, finite, recommended->candidate, rows + definition->n_parameters);
+            candidate_view_of(definition, listed, recommended->candidate, rows + definition->n_parameters);
         observed->candidate = first.candidate;
         observed->space = recommended->space = first.space;
         observed->parameters = first.parameters;

@@ -262,7 +262,7 @@ static void show_candidates(study *s, question *q, const uint32_t *arms, wire_ca
         return;
     }
     for (size_t i = 0; i < range->n; i++) {
-        candidate_view view = candidate_view_of(definition, true, arms[i], rows + i * width);
+        candidate_view view = candidate_view_of(definition, INT64_MAX, arms[i], rows + i * width);
         shown[i] = (wire_candidate){.candidate = view.candidate,
                                     .key = keys[i].text,
                                     .point = view.point,
@@ -303,11 +303,11 @@ enum { NUMBERS_A_PAGE = 50000 };
 void study_list_candidates(study *s, study_request *request)
 {
     candidate_range *range = request->context;
-    if (range->alone && range->first >= s->candidates) {
+    if (range->alone && range->first >= study_candidates(s)) {
         reply_problem(request, REPLY_NOT_FOUND, NULL, "there is no candidate %lld", (long long)range->first);
         return;
     }
-    int64_t left = s->candidates > range->first ? s->candidates - range->first : 0;
+    int64_t left = study_candidates(s) > range->first ? study_candidates(s) - range->first : 0;
     if (left < (int64_t)range->n)
         range->n = (size_t)left;
     size_t most = NUMBERS_A_PAGE / (candidate_width(s->config->wire) + 1) + 1;
@@ -315,7 +315,7 @@ void study_list_candidates(study *s, study_request *request)
         range->n = most;
     bool by_number = range->order == ORDER_NUMBER && !range->filtered;
     int64_t flags_from = by_number ? range->first : 0;
-    size_t flags = by_number ? range->n : (size_t)s->candidates;
+    size_t flags = by_number ? range->n : (size_t)study_candidates(s);
     range->retired = calloc(flags + 1, sizeof *range->retired);
     if (!range->retired) {
         reply_store_problem(request, STORE_NO_MEMORY);

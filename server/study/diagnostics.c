@@ -50,7 +50,7 @@ static wire_unseen *add_item(diagnosis *d, const bandit_left_out *from)
     if (d->q->source.config->parameters)
         bandit_arms_coded(d->s->engine.arms, from->arm, row);
     candidate_view view =
-        candidate_view_of(definition, d->q->source.reference_candidates > 0, from->arm, row);
+        candidate_view_of(definition, (int64_t)d->q->source.reference_candidates, from->arm, row);
     *item = (wire_unseen){.arm = from->arm,
                           .candidate = view.candidate,
                           .space = view.space,

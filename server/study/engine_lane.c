@@ -22,7 +22,8 @@ const char engine_beyond_doubles[] =
 engine_source engine_source_of(const study *s)
 {
     return (engine_source){.number = s->number,
-                           .candidates = (size_t)s->candidates,
+                           .candidates = (size_t)study_candidates(s),
+                           .broken = (size_t)(s->candidates - study_candidates(s)),
                            .dimension = (size_t)s->dimension,
                            .reference_candidates = (size_t)s->reference_candidates,
                            .batches = s->batches,
@@ -219,7 +220,8 @@ static void load_arms(study *s, const engine_source *from, engine_outcome *out)
 /* The picks of the current batch, and the trials that no batch planned, ascending by number. */
 typedef struct pick_list {
     int64_t batch, last;
-    bool own; /* also users' own trials */
+    bool own;          /* also users' own trials */
+    size_t candidates; /* of which the engine knows; own trials may be at other points */
     bandit_pick *picks;
     size_t n, capacity;
     bool failed;
@@ -230,7 +232,8 @@ static void take_pick(void *arg, const store_trial *row)
     pick_list *list = arg;
     if (row->batch != list->batch && (row->batch >= 0 || !list->own))
         return;
-    if (row->trial > list->last || list->failed)
+    if (row->trial > list->last || list->failed ||
+        (row->batch < 0 && (size_t)row->candidate >= list->candidates))
         return;
     list->failed = !wire_grow(&list->picks, &list->capacity, list->n + 1, 64, sizeof *list->picks);
     if (list->failed)
@@ -243,7 +246,10 @@ static void take_pick(void *arg, const store_trial *row)
  * continues, and the model does not see users' own trials. */
 static void hallucinate_picks(study *s, const engine_source *from, int64_t first_trial, engine_outcome *out)
 {
-    pick_list list = {.batch = from->batches - 1, .last = from->trials, .own = from->config->asynchronous};
+    pick_list list = {.batch = from->batches - 1,
+                      .last = from->trials,
+                      .own = from->config->asynchronous,
+                      .candidates = from->candidates};
     store_trial_filter filter = {.after = first_trial - 1};
     store_error error = {0};
     bandit_executor executor = computing_executor(s->app->computing);

@@ -7,7 +7,8 @@
 /* The part of the study's state that a job needs, copied when the job is made. */
 typedef struct engine_source {
     int64_t number;
-    size_t candidates, dimension, reference_candidates;
+    size_t candidates, dimension, reference_candidates; /* candidates: study_candidates */
+    size_t broken; /* points after them: those of an enumerated space that break its constraints */
     const study_config *config;
     uint64_t writes; /* number of the last write of this state; loading from the store waits for it */
     int64_t batches; /* planned so far; if there are any, an engine state is stored */

@@ -9,7 +9,7 @@
 static bool grow_failures(study *s)
 {
     size_t before = s->failures_capacity;
-    if (!wire_grow(&s->failures, &s->failures_capacity, (size_t)s->candidates, 1, sizeof *s->failures))
+    if (!wire_grow(&s->failures, &s->failures_capacity, (size_t)study_candidates(s), 1, sizeof *s->failures))
         return false;
     memset(s->failures + before, 0, (s->failures_capacity - before) * sizeof *s->failures);
     return true;
@@ -28,8 +28,8 @@ bool study_count_outcome(study *s, uint32_t arm, trial_state state, bool has_val
 {
     bool failed = state == TRIAL_FAILED || state == TRIAL_INFEASIBLE;
     bool evaluated = state == TRIAL_COMPLETED ? study_pulls_once(s) : has_value && s->config->never_repeats;
-    if ((!s->failures && !failed && !evaluated) || (int64_t)arm >= s->candidates)
-        return true; /* an undamaged database has no such candidate */
+    if ((!s->failures && !failed && !evaluated) || (int64_t)arm >= study_candidates(s))
+        return true; /* it breaks a constraint of an enumerated space, so it is no candidate */
     if (!grow_failures(s))
         return false;
     unsigned retired = s->failures[arm] & ARM_RETIRED, count = s->failures[arm] - retired;
@@ -108,7 +108,7 @@ static bool mark_open(bool **out, const study *s, pick_repeats repeats)
 
 bool study_withheld(const study *s, pick_repeats repeats, uint32_t **out, size_t *n)
 {
-    size_t room = 0, candidates = (size_t)s->candidates;
+    size_t room = 0, candidates = (size_t)study_candidates(s);
     bool *open;
     *out = NULL;
     *n = 0;
@@ -135,7 +135,7 @@ static bool has_failed(const study *s, size_t arm)
 
 bool study_failed(const study *s, uint32_t **out, size_t *n)
 {
-    size_t candidates = (size_t)s->candidates, room = 0;
+    size_t candidates = (size_t)study_candidates(s), room = 0;
     *out = NULL;
     *n = 0;
     bool open_space = s->config->parameters && s->reference_candidates == 0;

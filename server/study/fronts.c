@@ -179,7 +179,7 @@ static store_status place_points(best_answer *a)
 {
     const wire_study *definition = a->config->wire;
     store_error error = {0};
-    bool finite = a->q->source.reference_candidates > 0;
+    int64_t listed = (int64_t)a->q->source.reference_candidates;
     size_t width = definition->n_parameters;
     int64_t *indices = malloc((a->n_points + 1) * sizeof *indices);
     store_status status = STORE_OK;
@@ -200,7 +200,7 @@ static store_status place_points(best_answer *a)
     for (size_t i = 0; status == STORE_OK && i < a->n_points; i++) {
         a->points[i].key = a->keys[i].text;
         candidate_view view =
-            candidate_view_of(definition, finite, a->points[i].candidate, a->rows + i * width);
+            candidate_view_of(definition, listed, a->points[i].candidate, a->rows + i * width);
         a->points[i].candidate = view.candidate;
         a->points[i].space = view.space;
         a->points[i].parameters = view.parameters;

@@ -73,8 +73,7 @@ static void observe(study *s, study_request *request)
     stop_when_spent(s);
     commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;
-    int64_t left_out = in->takes_broken && in->enumerated ? (int64_t)in->n_left_out : -1;
-    wire_encode_import_answer(&w, s->imported - (int64_t)in->n + 1, (int64_t)in->n, left_out);
+    wire_encode_import_answer(&w, s->imported - (int64_t)in->n + 1, (int64_t)in->n);
     reply_json(request, &w);
 }
 

@@ -22,10 +22,8 @@ typedef struct import {
                      * them. The candidates in `list` are found later. NULL: all have numbers */
     size_t n, n_points, capacity, points_capacity; /* n_points: rows of `points` that are set */
     size_t broken_capacity, n_broken;
-    size_t n_left_out;  /* results at points that break a constraint of an enumerated space */
     wire_errors misses; /* keys that no candidate has */
     bool is_json;
-    bool enumerated; /* a space whose points are all candidates */
     bool no_memory;
 } import;
 

@@ -35,7 +35,8 @@ static void show(study *s, const question *q, const bandit_outlook *found, doubl
     }
     if (q->source.config->parameters)
         bandit_arms_coded(s->engine.arms, found->arm, row);
-    candidate_view view = candidate_view_of(definition, q->source.reference_candidates > 0, found->arm, row);
+    candidate_view view =
+        candidate_view_of(definition, (int64_t)q->source.reference_candidates, found->arm, row);
     candidate_key named;
     int64_t candidate = (int64_t)found->arm;
     store_error problem = {0};

@@ -1,4 +1,5 @@
-/* Gathers the input of a plan in a turn: results, trials in flight, and candidates that may not be picked. */
+/* Gathers the input of a plan in a turn: results, trials in flight, and candidates that may not be picked. The engine
+ * does not know the points of an enumerated space that break its constraints: they have no results that count. */
 #include "proto/recorded_values.h"
 #include "server/data/modelled.h"
 #include "server/study/engine_lane.h"
@@ -95,7 +96,7 @@ static bool gather_told(study *s, plan *p, trial **told, size_t n)
         t->joining = true;
         if (!study_count_outcome(s, t->candidate, t->state, t->has_value))
             return false;
-        if (!t->has_value)
+        if (!t->has_value || t->candidate >= p->source.candidates)
             continue;
         p->results[p->n_results++] = told_trial(s, t);
         if (!add_others(s, p, t->value, t->recorded))
@@ -124,7 +125,7 @@ static bool gather_imported(study *s, plan *p, const store_imported *list, size_
 {
     bool fine = true;
     for (size_t i = 0; fine && i < n; i++) {
-        if (!list[i].has_value)
+        if (!list[i].has_value || list[i].candidate >= p->source.candidates)
             continue;
         p->results[p->n_results++] = imported(s, &list[i]);
         if (!add_others(s, p, list[i].value, list[i].recorded))
@@ -177,8 +178,8 @@ static bool gather_amendments(study *s, plan *p)
         return false;
     for (size_t i = 0; i < n; i++) {
         const amendment *a = &amendments[i];
-        if (a->told_seq > s->through_seq)
-            continue;
+        if (a->told_seq > s->through_seq || a->change.arm >= p->source.candidates)
+            continue; /* not in the model, or at a point that breaks a constraint */
         p->amendments[p->n_amendments++] = a->change;
         p->amended[arms++] = a->change.arm;
     }

@@ -6,6 +6,8 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/data/candidate_keys.h"
+#include "server/data/candidate_rows.h"
+#include "server/data/space_rules.h"
 #include "server/study/engine_lane.h"
 #include "server/study/insight_cache.h"
 #include "server/study/remembered.h"
@@ -25,6 +27,7 @@ struct placing {
         *keys;      /* of the new candidates, or, without points, of all; owned by the request. NULL: none */
     bool same_keys; /* the candidates have these keys already */
     wire_errors refused; /* keys that other candidates have */
+    bandit_arms *broken; /* of an enumerated space; NULL: not loaded */
     study_placed *placed;
     engine_outcome outcome;
     uint32_t *arms; /* the arm of each point */
@@ -38,17 +41,50 @@ static void placing_free(placing *p)
     wire_errors_clear(&p->refused);
     free(p->arms);
     free(p->added);
+    bandit_arms_free(p->broken);
     free(p);
+}
+
+/* The points of an enumerated space that break its constraints are not among the engine's arms. A set of them is made,
+ * when one is given. */
+static bool load_broken(study *s, placing *p)
+{
+    const engine_source *from = &p->source;
+    store_error error = {0};
+    if (p->broken)
+        return true;
+    double *rows = malloc((from->broken + 1) * from->dimension * sizeof *rows);
+    if (!rows)
+        p->outcome.stored = STORE_NO_MEMORY;
+    else if (!engine_wait_for_store(s, from))
+        p->outcome.stored = STORE_ABORTED;
+    else if (from->broken > 0)
+        p->outcome.stored = candidate_rows(rows, s->app->store, from->number, from->config->wire,
+                                           from->dimension, (int64_t)from->candidates, from->broken, &error);
+    if (p->outcome.stored == STORE_OK &&
+        space_arms_new(&p->broken, from->config->wire, from->config->parameters, &p->outcome.error) ==
+            BANDIT_OK &&
+        from->broken > 0)
+        bandit_arms_append(p->broken, rows, from->broken, &p->outcome.error);
+    free(rows);
+    return engine_fine(&p->outcome);
 }
 
 static void place_one(study *s, placing *p, size_t i)
 {
     bandit_arms *arms = s->engine.arms;
-    size_t width = p->source.dimension;
+    size_t width = p->source.dimension, first = 0;
     const double *point = p->points + i * width;
     if (bandit_arms_check_point(arms, point, &p->outcome.error) != BANDIT_OK)
         return;
     size_t arm = bandit_arms_find(arms, point);
+    if (arm == SIZE_MAX && p->source.reference_candidates > 0) {
+        if (!load_broken(s, p))
+            return;
+        arms = p->broken;
+        first = p->source.candidates;
+        arm = bandit_arms_find(arms, point);
+    }
     if (arm == SIZE_MAX) {
         arm = bandit_arms_count(arms);
         if (bandit_arms_append(arms, point, 1, &p->outcome.error) != BANDIT_OK)
@@ -56,7 +92,7 @@ static void place_one(study *s, placing *p, size_t i)
         bandit_arms_coded(arms, arm, p->added + p->n_added * width);
         p->n_added++;
     }
-    p->arms[i] = (uint32_t)arm;
+    p->arms[i] = (uint32_t)(first + arm);
 }
 
 /* A set of arms may grow only while no engine uses it. The engine is therefore freed, and restored when it is

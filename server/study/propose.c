@@ -119,7 +119,8 @@ static void add_proposed(study *s, study_request *request, uint32_t candidate, c
     event.u.proposed.trial = t->id;
     event.u.proposed.pick = (store_pick){.candidate = t->candidate, .variance = NAN};
     commit_record(s->commit, &event);
-    notify_engine(s, t->candidate);
+    if ((int64_t)t->candidate < study_candidates(s))
+        notify_engine(s, t->candidate);
     if (p->broken)
         close_broken(s, t, p->broken);
     commit_hold(s->commit, request);
@@ -159,9 +160,9 @@ static void propose(study *s, study_request *request)
     wire_errors errors = {0};
     if (!is_possible(s, request))
         return;
-    if (p->takes_broken && (s->config->wire->n_constraints == 0 || s->reference_candidates > 0)) {
+    if (p->takes_broken && (s->config->wire->n_constraints == 0)) {
         reply_problem(request, REPLY_INVALID, NULL,
-                      "query parameter 'broken' applies to an open space with constraints only");
+                      "query parameter 'broken' applies to a space with constraints only");
         return;
     }
     if (candidate < 0 && s->config->parameters) {
@@ -170,8 +171,9 @@ static void propose(study *s, study_request *request)
     }
     if (candidate < 0)
         wire_errors_add(&errors, "/parameters", "applies to a domain of type \"space\" only");
-    else if (candidate >= s->candidates)
-        wire_errors_add(&errors, "/candidate", "the study has %lld candidates", (long long)s->candidates);
+    else if (candidate >= study_candidates(s))
+        wire_errors_add(&errors, "/candidate", "the study has %lld candidates",
+                        (long long)study_candidates(s));
     else if (study_is_retired(s, (uint32_t)candidate))
         wire_errors_add(&errors, "/candidate", "has been retired");
     if (errors.n > 0)

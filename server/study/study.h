@@ -98,4 +98,11 @@ struct study {
     engine_lane engine;
 };
 
+/* How many candidates the engine knows. In an enumerated space these are the points that keep the constraints; points that
+ * break one have numbers after them, if a user has given them. */
+static inline int64_t study_candidates(const study *s)
+{
+    return s->config->parameters && s->reference_candidates > 0 ? s->reference_candidates : s->candidates;
+}
+
 #endif

@@ -71,7 +71,7 @@ static bool count_others(explanation *x)
     for (size_t i = 0; fine && i < p->n_imports && study_pulls_once(x->s); i++)
         if (p->imports[i].has_value)
             fine = study_count_outcome(x->s, p->imports[i].candidate, TRIAL_COMPLETED, true);
-    for (size_t arm = 0; fine && arm < p->n_retired && (int64_t)arm < x->s->candidates; arm++)
+    for (size_t arm = 0; fine && arm < p->n_retired && (int64_t)arm < study_candidates(x->s); arm++)
         if (p->retired[arm])
             fine = study_mark_retired(x->s, (uint32_t)arm);
     return fine;
@@ -110,7 +110,7 @@ static void restore(explanation *x, engine_outcome *out)
     s->candidates = x->past.candidates;
     s->reference_candidates = x->of->reference_candidates;
     x->source = (engine_source){.number = s->number,
-                                .candidates = (size_t)s->candidates,
+                                .candidates = (size_t)study_candidates(s),
                                 .dimension = s->config->parameters ? s->config->wire->n_parameters
                                                                    : (size_t)x->of->dimension,
                                 .reference_candidates = (size_t)s->reference_candidates,
@@ -164,7 +164,7 @@ static store_status add_neighbor(explanation *x, const store_arm_sum *sum, doubl
     wire_neighbor *n = &x->nearest[x->shown.n_nearest++];
     if (config->parameters)
         bandit_arms_coded(x->s->engine.arms, sum->arm, row);
-    candidate_view view = candidate_view_of(config->wire, x->s->reference_candidates > 0, sum->arm, row);
+    candidate_view view = candidate_view_of(config->wire, x->s->reference_candidates, sum->arm, row);
     *n = (wire_neighbor){.trial = trial_at(&x->past, sum->arm),
                          .candidate = view.candidate,
                          .key = key->text,

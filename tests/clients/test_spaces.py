@@ -77,7 +77,9 @@ def test_import_of_points_that_break_a_constraint(site):
     site.server.client().create({"id": "listed", "metric": {"name": "y", "goal": "maximize"}, "domain": listed})
     (site.folder / "rows.csv").write_text("a,b,y\n1,2,1\n2,1,1\n")
     printed = site.output("import", "listed", "rows.csv", "--broken", "infeasible")
-    assert printed == "1 results imported, from number 1; 1 at points that break a constraint left out\n", printed
+    assert printed == "2 results imported, from number 1\n", printed
+    assert site.run("propose", "listed", '{"a": 4, "b": 3}').returncode != 0
+    assert site.output("propose", "listed", '{"a": 4, "b": 3}', "--broken", "infeasible") == "1\n"
 
 
 def test_python(site):

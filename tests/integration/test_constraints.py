@@ -235,19 +235,65 @@ def test_imported_points_that_break_them_can_be_infeasible():
         refusal(client.post(f"/v1/studies/{free}/observations?broken=infeasible", {"observations": rows}), 422)
 
 
-def test_imported_points_that_break_a_rule_of_an_enumerated_space():
+def test_points_that_break_a_rule_of_an_enumerated_space_can_be_infeasible():
+    """They are no candidates: the engine does not know of them, and chooses as if they were not there."""
     sides = [{"name": name, "type": "integer", "min": 1, "max": 8} for name in "ab"]
-    rows = [{"parameters": {"a": a, "b": b}, "value": a} for a, b in ((1, 2), (3, 2), (2, 2))]
+    rows = [{"parameters": {"a": a, "b": b}, "value": a} for a, b in ((1, 2), (3, 2), (2, 2), (3, 2), (8, 1))]
+    own = {"parameters": {"a": 7, "b": 6}}
+
+    def drive_on(client, study, n):
+        return drive(client, study, n, lambda point: None, lambda point: (point["a"] - 3) ** 2 + point["b"])
+
     with Server() as server:
         client = server.client()
-        study = client.create(constrained(sides, ["a <= b"]))["id"]
-        path = f"/v1/studies/{study}/observations"
-        refusal(client.post(path, {"observations": rows}), 422, "/observations/1/parameters")
-        assert client.post(path + "?broken=infeasible", {"observations": rows}).json == {"accepted": 2, "first": 1, "last": 2, "left_out": 1}
-        assert [row["value"] for row in client.get(path).json["items"]] == [1, 2]
-        refusal(client.post(path + "?broken=infeasible", {"observations": rows[1:2]}), 422)
-        own = {"parameters": rows[1]["parameters"]}
-        refusal(client.post(f"/v1/studies/{study}/trials?broken=infeasible", own), 422)
+        whole, halves, without = (client.create(constrained(sides, ["a <= b"], seed=3))["id"] for _ in range(3))
+        chosen = {}
+        for study in (whole, halves):
+            path, trials = f"/v1/studies/{study}/observations", f"/v1/studies/{study}/trials"
+            refusal(client.post(path, {"observations": rows}), 422, "/observations/1/parameters")
+            assert client.post(path + "?broken=infeasible", {"observations": rows}).json == {"accepted": 5, "first": 1, "last": 5}
+            chosen[study] = drive_on(client, study, 4)
+            refusal(client.post(trials, own), 422, "/parameters")
+            made = [client.post(trials + "?broken=infeasible", own).json for _ in range(2)]
+            for trial in made:
+                assert trial["state"] == "infeasible" and trial["parameters"] == own["parameters"] and "candidate" not in trial, trial
+                assert client.read(study, f"trials/{trial['id']}")["parameters"] == own["parameters"]
+            if study == halves:
+                server.kill()
+                server.start()
+                client = server.client()
+            chosen[study] += drive_on(client, study, 6)
+        kept = [row for row in rows if row["parameters"]["a"] <= row["parameters"]["b"]]
+        client.post(f"/v1/studies/{without}/observations", {"observations": kept})
+        assert chosen[whole] == chosen[halves] == drive_on(client, without, 10)
+        shown = client.get(f"/v1/studies/{whole}/observations").json["items"]
+        assert [row["state"] for row in shown] == ["completed", "infeasible", "completed", "infeasible", "infeasible"], shown
+        assert [row["parameters"] for row in shown] == [row["parameters"] for row in rows], shown
+        assert "a <= b" in shown[1]["reason"] and "candidate" not in shown[1] and shown[0]["candidate"] >= 0, shown
+        study = client.study(whole)
+        assert (study["candidates"], study["trials_infeasible"], study["observations"]) == (36, 2, 12), study
+        assert len(client.items(f"/v1/studies/{whole}/candidates")) == 36
+        assert client.get(f"/v1/studies/{whole}/candidates/36").status == 404
+        refusal(client.post(f"/v1/studies/{whole}/trials", {"candidate": 36}), 422, "/candidate")
+        refusal(client.post(f"/v1/studies/{whole}/trials/5/amend", {"value": 1}), 409)
+        refusal(client.post(f"/v1/studies/{whole}/observations/2/amend", {"value": 1}), 409)
+        for path in ("trials/5/amend", "observations/2/amend"):
+            assert client.post(f"/v1/studies/{whole}/{path}", {"state": "failed"}).json["state"] == "failed"
+        drive_on(client, whole, 2)
+        for trial in (5, 8):
+            assert client.get(f"/v1/studies/{whole}/trials/{trial}/why").status in (200, 409)
+        assert client.get(f"/v1/studies/{whole}/export?format=csv").status == 200
+        made = client.create(constrained(sides, ["a <= b"], history_from=whole))
+        assert made["history"]["left_out"] == 0 and made["observations"] == 14, made
+        forked = client.post(f"/v1/studies/{whole}/fork", {"id": "forked-broken", "at_trial": 8})
+        assert forked.status == 201 and drive_on(client, "forked-broken", 2) == chosen[whole][6:8], forked
+        exported = client.get(f"/v1/studies/{whole}/export?format=ndjson").body
+        expect_sound(server.db, [whole, halves, without, made["id"], "forked-broken"])
+        client.delete(f"/v1/studies/{whole}")
+        assert client.post("/v1/studies", exported, content_type="application/x-ndjson").status == 201
+        client.delete(f"/v1/studies/{whole}")
+        other = exported.replace(b"[8.0,1.0]", b"[1.0,8.0]")
+        assert other != exported and client.post("/v1/studies", other, content_type="application/x-ndjson").status == 422
 
 
 def test_own_trials_that_break_a_rule_can_be_infeasible():
