@@ -2,19 +2,24 @@
 """How much do neighbours slow light studies down: `make bench-fair`.
 
 Two clients ask and tell on light studies (`uniform`, one trial at a time), first alone, then beside each of the loads
-below. They are alone for as long right before each load, so that what else the machine does weighs on both. The loads are programs of their own, with an address of their own. The table has the time of an
-ask and a tell together, in ms, and its ratio to the quiet figure before it.
+below. They are alone for as long right before each load, so that what else the machine does weighs on both. The loads are
+programs of their own, with an address of their own. The table has the time of an ask and a tell together, in ms, and its ratio to the quiet figure before it. The last row is nginx: two requests for a
+small file, beside as many connections as `probes` has that ask for it without a pause.
 
 usage: tests/load/fair.py BANDITD [--seconds N] [CASE...]"""
 
 import argparse
+import http.client
 import json
 import multiprocessing
 import os
 import pathlib
 import selectors
+import shutil
 import socket
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -50,20 +55,24 @@ def get(path):
 # ---- the light studies ---------------------------------------------------------------------------------------
 
 
-def measure(server, seconds):
-    """-> the seconds of each ask and tell, sorted"""
+def ask_and_tell(client, number):
+    study = f"light{number % LIGHT}"
+    trials = client.ask(study)["trials"]
+    if trials:
+        client.tell(study, [{"trial": trials[0]["id"], "value": 1.0}])
+
+
+def measure(connect, use, seconds):
+    """-> the seconds that each use(connect(), number) took, sorted"""
     times, end = [], time.monotonic() + seconds
 
     def work(number):
-        client = server.client()
+        client = connect()
         while time.monotonic() < end:
-            study = f"light{number % LIGHT}"
-            number += CLIENTS
             start = time.monotonic()
-            trials = client.ask(study)["trials"]
-            if trials:
-                client.tell(study, [{"trial": trials[0]["id"], "value": 1.0}])
+            use(client, number)
             times.append(time.monotonic() - start)
+            number += CLIENTS
 
     workers = [threading.Thread(target=work, args=(i,)) for i in range(CLIENTS)]
     for worker in workers:
@@ -114,8 +123,11 @@ def with_results(client, name, trials):
     return name
 
 
+PROBES = 1000
+
+
 def probes(client):
-    return [get("/readyz")], 1000
+    return [get("/readyz")], PROBES
 
 
 def series(client):
@@ -177,36 +189,89 @@ def show(name, quiet, beside):
     print(f"{name:12s} {q50:8.1f} {q99:8.1f}   {p50:8.1f} {p99:8.1f} {1e3 * beside[-1]:8.1f}   {p50 / q50:6.1f} {p99 / q99:6.1f}", flush=True)
 
 
+def compare(name, measured, host, port, requests, connections):
+    """A row: measured() alone, and beside the load."""
+    quiet = measured()
+    load = multiprocessing.Process(target=hammer, args=(host, port, requests, connections), daemon=True)
+    load.start()
+    try:
+        time.sleep(2)
+        show(name, quiet, measured())
+    finally:
+        load.terminate()
+        load.join()
+
+
+# ---- nginx ---------------------------------------------------------------------------------------------------
+
+NGINX = """
+daemon off;
+worker_processes 2;
+pid {folder}/pid;
+error_log {folder}/errors;
+events {{ worker_connections 4096; }}
+http {{ access_log off; keepalive_requests 1000000000; server {{ listen 127.0.0.1:{port}; root {folder}; }} }}
+"""
+
+
+def nginx(seconds):
+    if not shutil.which("nginx"):
+        print("nginx        skipped: it is not installed (Debian's nginx-light)")
+        return
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)  # its workers are another user
+        (folder / "file").write_text("ready\n")
+        (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
+        process = subprocess.Popen(["nginx", "-c", str(folder / "nginx.conf"), "-e", str(folder / "errors")])
+
+        def fetch_twice(client, _):
+            for _ in range(2):
+                client.request("GET", "/file")
+                assert client.getresponse().read() == b"ready\n"
+
+        def measured():
+            return measure(lambda: http.client.HTTPConnection("127.0.0.1", port), fetch_twice, seconds)
+
+        try:
+            time.sleep(1)
+            compare("nginx", measured, "127.0.0.1", port, [get("/file")], PROBES)
+        finally:
+            process.terminate()
+            process.wait()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("banditd")
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=" ".join(case.__name__ for case in CASES))
+    names = [case.__name__ for case in CASES] + ["nginx"]
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=" ".join(names))
     parser.add_argument("--seconds", type=float, default=15)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
+    wanted = options.cases or names
     global LEASE_SECONDS
     LEASE_SECONDS = options.seconds + 5  # they end while it is measured beside them
     servers.BINARY = options.banditd
     with servers.Server("--threads", "2") as server:
         client = server.client()
+
+        def measured(seconds=options.seconds):
+            return measure(server.client, ask_and_tell, seconds)
+
         for i in range(LIGHT):
             client.create(uniform(f"light{i}"))
-        measure(server, 2)
+        measured(2)
         print(f"{'':12s} {'alone':>17s}   {'beside it':>26s}   {'ratio':>13s}")
         print(f"{'':12s} {'p50':>8s} {'p99':>8s}   {'p50':>8s} {'p99':>8s} {'max':>8s}   {'p50':>6s} {'p99':>6s}")
         for case in CASES:
-            if options.cases and case.__name__ not in options.cases:
-                continue
-            requests, connections = case(client)
-            time.sleep(1)
-            quiet = measure(server, options.seconds)
-            load = multiprocessing.Process(target=hammer, args=(server.host, server.port, requests, connections), daemon=True)
-            load.start()
-            try:
-                time.sleep(2)
-                show(case.__name__, quiet, measure(server, options.seconds))
-            finally:
-                load.terminate()
-                load.join()
+            if case.__name__ in wanted:
+                requests, connections = case(client)
+                time.sleep(1)
+                compare(case.__name__, measured, server.host, server.port, requests, connections)
+    if "nginx" in wanted:
+        nginx(options.seconds)
 
 
 if __name__ == "__main__":

@@ -95,7 +95,17 @@ def space(client, name):
     return 1000
 
 
-CASES = {"large": large, "space": space}
+def uncertainty(client, name):
+    """15 000 candidates of which the most uncertain ones are measured first."""
+    points = [[(i * math.sqrt(2 + 3 * j)) % 1.0 for j in range(DIMENSION)] for i in range(15000)]
+    definition = light(name)
+    definition["domain"] = {"type": "candidates", "scaling": "none", "points": points}
+    definition["algorithm"] = {"name": "bbkb", "init": {"type": "uncertainty", "parallelism": 4}, **GAUSSIAN}
+    client.create(definition)
+    return 200
+
+
+CASES = {"large": large, "space": space, "uncertainty": uncertainty}
 
 
 class Worker:
