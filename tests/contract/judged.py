@@ -91,6 +91,7 @@ class Judge:
     def _handler(judge):
         class Relay(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # or a body waits 40 ms for the acknowledgement of its headers
 
             def _relay(self):
                 if length := int(self.headers.get("Content-Length") or 0):
