@@ -134,8 +134,10 @@ exit_status command_propose(const arguments *a)
     bool by_key = option_given(a, OPTION_KEY);
     json_t *point = by_key ? json_string(a->operands[1]) : read_any(a->operands[1]), *object = json_object();
     if (!point) {
-        fprintf(stderr, "banditctl: '%s' is neither the number of a candidate nor a point as JSON\n",
-                a->operands[1]);
+        fprintf(
+            stderr,
+            "banditctl: '%s' is neither the number of a candidate nor a point as JSON; with --key, it is a key\n",
+            a->operands[1]);
         json_decref(object);
         return STATUS_USAGE;
     }

@@ -58,6 +58,8 @@ const option option_table[N_OPTIONS] = {
     [OPTION_BROKEN] =
         {"broken", 0, "STATE", NULL, OPTION_TEXT, 0, 0,
          "infeasible: keep trials and results at points that break a constraint, in this state"},
+    [OPTION_IGNORE] = {"ignore", 0, "COLUMNS", NULL, OPTION_TEXT, 0, 0,
+                       "columns of a CSV file that are not read: date,operator"},
     [OPTION_FORMAT] = {"format", 0, "FORMAT", "ndjson", OPTION_TEXT, 0, 0,
                        "ndjson (the whole study) or csv (a table of its trials)"},
     [OPTION_INTERVAL] = {"interval", 0, "SECONDS", "1", OPTION_SECONDS, 0.1, 3600,

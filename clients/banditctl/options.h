@@ -33,6 +33,7 @@ typedef enum option_id {
     OPTION_COST,
     OPTION_METADATA,
     OPTION_BROKEN,
+    OPTION_IGNORE,
     OPTION_FORMAT,
     OPTION_INTERVAL,
     OPTION_ONCE,

@@ -286,6 +286,10 @@ static exit_status send_file(const arguments *a, const char *method, const char 
     if (!file)
         return status;
     char *path = study_path(a->operands[0], rest);
+    if (option_given(a, OPTION_BROKEN))
+        path = add_query(path, "broken", option_text(a, OPTION_BROKEN));
+    if (option_given(a, OPTION_IGNORE))
+        path = add_query(path, "ignore", option_text(a, OPTION_IGNORE));
     http_request request = {.method = method,
                             .path = path,
                             .upload = file,
@@ -329,11 +333,7 @@ static void print_imported(const json_t *imported)
 exit_status command_import(const arguments *a)
 {
     json_t *imported;
-    char *broken = option_given(a, OPTION_BROKEN) ? url_escape(option_text(a, OPTION_BROKEN)) : NULL;
-    char *rest = broken ? format_text("/observations?broken=%s", broken) : format_text("/observations");
-    exit_status status = send_file(a, "POST", rest, &imported);
-    free(broken);
-    free(rest);
+    exit_status status = send_file(a, "POST", "/observations", &imported);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
         print_imported(imported);
     json_decref(imported);

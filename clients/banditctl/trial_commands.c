@@ -336,7 +336,8 @@ exit_status command_predict(const arguments *a)
         }
         if (named ? !write_object(&w, a->operands[i]) : !read_whole(a->operands[i], &candidate)) {
             wire_writer_clear(&w);
-            return wrong(named ? "a JSON object" : "the number of a candidate", a->operands[i]);
+            return wrong(named ? "a JSON object" : "the number of a candidate; with --key, operands are keys",
+                         a->operands[i]);
         }
         if (!named)
             wire_integer_value(&w, candidate);
