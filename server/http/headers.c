@@ -298,6 +298,13 @@ void http_open_request(http_connection *c, const char *version)
     } else if (c->encoded_slash) {
         http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL,
                             "no path of this API contains an encoded slash (%%2F)");
+    } else if (!request->route && !methods &&
+               route_has_word_for_number(c->door->service->routes, c->path, request)) {
+        http_answer_problem(
+            request, MHD_HTTP_NOT_FOUND, NULL,
+            "there is nothing at %s: a candidate, trial or result has its number in the path; "
+            "GET /v1/studies/%s/candidates?key=KEY finds a candidate by its key",
+            c->path, request->study);
     } else if (!request->route && !methods) {
         http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL, "there is nothing at %s", c->path);
     } else if (!request->route) {

@@ -17,8 +17,8 @@ static bool find_file(const char *text, size_t n, http_request *request)
 }
 
 /* Compares segment by segment; {file} stands for the rest of the path. A {study} that is not a valid id, and
- * a {file} that does not exist, do not match. */
-static bool matches(const char *pattern, const char *path, http_request *request)
+ * a {file} that does not exist, do not match; nor does a {number} that is none, unless it may be a word. */
+static bool matches(const char *pattern, const char *path, http_request *request, bool words)
 {
     while (*pattern == '/' && *path == '/') {
         pattern++;
@@ -30,7 +30,7 @@ static bool matches(const char *pattern, const char *path, http_request *request
             memcpy(request->study, path, n);
             request->study[n] = '\0';
         } else if (strncmp(pattern, "{number}", n_pattern) == 0 && n_pattern == 8) {
-            if (!wire_decode_integer(path, n, 0, WIRE_MAX_INTEGER, &request->number))
+            if (!wire_decode_integer(path, n, 0, WIRE_MAX_INTEGER, &request->number) && (!words || n == 0))
                 return false;
         } else if (strncmp(pattern, "{file}", n_pattern) == 0 && n_pattern == 6) {
             n = strlen(path);
@@ -78,7 +78,7 @@ const route *route_find(const route *table, const char *path, http_method method
 {
     *methods = 0;
     for (const route *r = table; r->path; r++) {
-        if (!matches(r->path, path, request))
+        if (!matches(r->path, path, request, false))
             continue;
         const char *type = route_content_type(r->body);
         if (r->method == method && (!type || strcmp(request->content_type, type) == 0))
@@ -86,6 +86,14 @@ const route *route_find(const route *table, const char *path, http_method method
         *methods |= 1u << r->method;
     }
     return NULL;
+}
+
+bool route_has_word_for_number(const route *table, const char *path, http_request *request)
+{
+    for (const route *r = table; r->path; r++)
+        if (strstr(r->path, "{number}") && matches(r->path, path, request, true))
+            return true;
+    return false;
 }
 
 const char *http_method_name(http_method method)

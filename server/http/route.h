@@ -45,6 +45,9 @@ const char *http_method_name(http_method method);
 const route *route_find(const route *table, const char *path, http_method method, http_request *request,
                         unsigned *methods);
 
+/* Would a route be found if a {number} could be a word? Sets request->study. */
+bool route_has_word_for_number(const route *table, const char *path, http_request *request);
+
 /* The value of the Allow header for these methods. */
 enum { ROUTE_ALLOW_SIZE = 64 };
 void route_allow(unsigned methods, char out[ROUTE_ALLOW_SIZE]);

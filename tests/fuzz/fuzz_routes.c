@@ -47,6 +47,7 @@ static void check_route(const char *path, http_method method)
         HOLDS(!strstr(found->path, "{study}") || is_id(request.study, strlen(request.study)));
         HOLDS(!strstr(found->path, "{number}") || request.number >= 0);
         HOLDS(!strstr(found->path, "{file}") || request.file);
+        HOLDS(route_has_word_for_number(api_routes, path, &request) || !strstr(found->path, "{number}"));
     } else {
         HOLDS((methods & ~shaped) == 0 && (methods & (1u << method)) == 0);
     }

@@ -199,3 +199,13 @@ def test_a_file_with_repeated_keys_is_refused(server):
     for old, new in (("C1=CC=CC=C1", "CCO"), ("sample 7", " "), ('"first":0', '"first":1')):
         answer = client.post("/v1/studies?id=copy", text.replace(old, new), content_type="application/x-ndjson")
         refusal(answer, 422)
+
+
+def test_a_key_in_the_path_is_answered_with_the_way(server):
+    client = server.client()
+    study = keyed(client)
+    problem = client.get(f"/v1/studies/{study}/candidates/CCO")
+    assert problem.status == 404 and f"GET /v1/studies/{study}/candidates?key=KEY" in problem.json["detail"], problem
+    assert client.get(f"/v1/studies/{study}/candidates?key=CCO").json["items"][0]["candidate"] == 0
+    for path in (f"/v1/studies/{study}/nowhere/CCO", f"/v1/studies/{study}/candidates/1/CCO"):
+        assert "?key=" not in client.get(path).json["detail"]
