@@ -43,7 +43,7 @@ void wire_fill_kernel(wire_object *algorithm, wire_kernel *kernel)
 {
     static const char *const types[] = {"gaussian", "matern", "linear", "precomputed", NULL};
     static const char *const matern_only = "applies only to the kernel type \"matern\"";
-    static const char *const no_lengthscale = "does not apply to this kernel type";
+    static const char *const no_lengthscale = "applies only to the kernel types \"gaussian\" and \"matern\"";
     const json_t *json = wire_take(algorithm, "kernel", WIRE_OPTIONAL);
     wire_place at = wire_place_member(algorithm->place, "kernel");
     wire_object o;

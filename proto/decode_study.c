@@ -68,6 +68,7 @@ static void check_lengthscales(wire_object *o, const wire_study *study)
 typedef struct study_filling {
     wire_study *study;
     const char *const *algorithms;
+    wire_study_check *check; /* NULL: none */
     wire_word_table *tables; /* of a form */
     size_t n_tables;
 } study_filling;
@@ -91,6 +92,7 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     static const wire_range lease = {.min = 1, .max = WIRE_MAX_LEASE_SECONDS};
     wire_study *study = filling->study;
     wire_object o;
+    size_t before = d->errors->n;
     d->tables = filling->tables;
     d->n_tables = filling->n_tables;
     if (!wire_object_open(&o, d, NULL, body))
@@ -117,23 +119,21 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     wire_object_close(&o);
     check_lengthscales(&o, study);
     check_tables(d);
+    if (filling->check && d->errors->n > before)
+        filling->check(study, d->errors);
 }
 
 wire_status wire_decode_study(wire_study **out, const char *body, size_t size, const char *const *algorithms,
                               wire_errors *errors)
 {
-    return wire_decode_study_of_form(out, body, size, algorithms, NULL, 0, errors);
+    return wire_decode_study_checked(out, body, size, algorithms, NULL, errors);
 }
 
-wire_status wire_decode_study_of_form(wire_study **out, const char *body, size_t size,
-                                      const char *const *algorithms, wire_word_table *tables, size_t n_tables,
-                                      wire_errors *errors)
+static wire_status decode(wire_study **out, const char *body, size_t size, study_filling filling,
+                          wire_errors *errors)
 {
     *out = NULL;
-    study_filling filling = {.study = calloc(1, sizeof *filling.study),
-                             .algorithms = algorithms,
-                             .tables = tables,
-                             .n_tables = n_tables};
+    filling.study = calloc(1, sizeof *filling.study);
     if (!filling.study)
         return WIRE_NO_MEMORY;
     wire_status status = wire_decode_body(body, size, errors, fill_study, &filling);
@@ -142,6 +142,21 @@ wire_status wire_decode_study_of_form(wire_study **out, const char *body, size_t
     else
         wire_study_free(filling.study);
     return status;
+}
+
+wire_status wire_decode_study_checked(wire_study **out, const char *body, size_t size,
+                                      const char *const *algorithms, wire_study_check *check,
+                                      wire_errors *errors)
+{
+    return decode(out, body, size, (study_filling){.algorithms = algorithms, .check = check}, errors);
+}
+
+wire_status wire_decode_study_of_form(wire_study **out, const char *body, size_t size,
+                                      const char *const *algorithms, wire_word_table *tables, size_t n_tables,
+                                      wire_errors *errors)
+{
+    study_filling filling = {.algorithms = algorithms, .tables = tables, .n_tables = n_tables};
+    return decode(out, body, size, filling, errors);
 }
 
 void wire_study_free(wire_study *study)

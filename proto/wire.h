@@ -228,6 +228,12 @@ bool wire_has_several(const wire_study *study);
 /* algorithms: the names that an algorithm may have, then NULL. */
 wire_status wire_decode_study(wire_study **out, const char *body, size_t size, const char *const *algorithms,
                               wire_errors *errors);
+/* The same. `check` adds to the errors of a definition that has some: it sees what could be read, so that all can be
+ * mended at once. */
+typedef void wire_study_check(const wire_study *partial, wire_errors *errors);
+wire_status wire_decode_study_checked(wire_study **out, const char *body, size_t size,
+                                      const char *const *algorithms, wire_study_check *check,
+                                      wire_errors *errors);
 void wire_study_free(wire_study *study);
 
 /* Writes every given field of the definition as a JSON object, without `points`, which are stored as

@@ -35,15 +35,40 @@ static bool is_word(const char *field, const char *word)
     return field && strcmp(field, word) == 0;
 }
 
+static bool takes(const char *name, bandit_option option)
+{
+    bandit_algorithm algorithm;
+    return bandit_algorithm_parse(&algorithm, name) && bandit_algorithm_takes(algorithm, option);
+}
+
+/* "does not apply to bbkb, only to gp_ei and gp_pi" */
+static void refuse_option(bandit_option option, bandit_algorithm algorithm, wire_errors *errors)
+{
+    char pointer[64] = "/algorithm/";
+    char takers[512] = "";
+    size_t left = 0;
+    for (const char *const *name = bandit_algorithm_names(); *name; name++)
+        left += takes(*name, option);
+    for (const char *const *name = bandit_algorithm_names(); *name; name++) {
+        if (!takes(*name, option))
+            continue;
+        assert(strlen(takers) + strlen(*name) + sizeof " and " <= sizeof takers);
+        strcat(takers, *name);
+        left--;
+        strcat(takers, left > 1 ? ", " : left == 1 ? " and " : "");
+    }
+    strcat(pointer, bandit_option_about(option)->name);
+    wire_errors_add(errors, pointer, "does not apply to %s, only to %s", bandit_algorithm_name(algorithm),
+                    takers);
+}
+
 void algorithm_options_check(const wire_algorithm *given, bandit_algorithm algorithm, wire_errors *errors)
 {
     for (unsigned i = 0; i < BANDIT_OPTION_COUNT; i++) {
         bandit_option option = (bandit_option)i;
         if (bandit_algorithm_takes(algorithm, option) || !wire_field_is_given(given, field_of(option)))
             continue;
-        char pointer[64] = "/algorithm/";
-        strcat(pointer, bandit_option_about(option)->name);
-        wire_errors_add(errors, pointer, "does not apply to %s", bandit_algorithm_name(algorithm));
+        refuse_option(option, algorithm, errors);
     }
 }
 

@@ -86,19 +86,22 @@ static bool is_word(const char *field, const char *word)
     return field && strcmp(field, word) == 0;
 }
 
+static const char *default_algorithm(const char *aim)
+{
+    static const bandit_options defaults = BANDIT_OPTIONS_INIT;
+    return bandit_algorithm_name(is_word(aim, aim_best) ? BANDIT_LOG_EI : defaults.algorithm);
+}
+
 /* An algorithm that is named says the aim, unless that is given too; otherwise the aim selects the algorithm. */
 static void complete_aim(wire_study *request, completion *found)
 {
     char **name = &request->algorithm.name;
     const char *seeks_best = bandit_algorithm_name(BANDIT_LOG_EI);
-    static const bandit_options defaults = BANDIT_OPTIONS_INIT;
     if (*name)
         default_text(&request->aim, is_word(*name, seeks_best) ? aim_best : aim_regret, found);
     default_text(&request->aim, default_aim, found);
     request->algorithm.given = true;
-    default_text(name,
-                 is_word(request->aim, aim_best) ? seeks_best : bandit_algorithm_name(defaults.algorithm),
-                 found);
+    default_text(name, default_algorithm(request->aim), found);
     if (is_word(*name, seeks_best) && is_word(request->aim, aim_regret))
         wire_errors_add(found->errors, "/aim", "must be \"best\" with the algorithm %s", seeks_best);
 }
@@ -330,9 +333,20 @@ store_status study_config_status(wire_status status)
     return STORE_CORRUPT;
 }
 
+/* Options that belong to another algorithm, in a definition that could not be read in full. */
+static void check_options(const wire_study *partial, wire_errors *errors)
+{
+    bandit_algorithm algorithm;
+    const char *name = partial->algorithm.name;
+    if (!name)
+        name = default_algorithm(partial->aim ? partial->aim : default_aim);
+    if (bandit_algorithm_parse(&algorithm, name))
+        algorithm_options_check(&partial->algorithm, algorithm, errors);
+}
+
 wire_status study_config_decode(wire_study **out, const char *text, size_t size, wire_errors *errors)
 {
-    return wire_decode_study(out, text, size, bandit_algorithm_names(), errors);
+    return wire_decode_study_checked(out, text, size, bandit_algorithm_names(), check_options, errors);
 }
 
 store_status study_config_read(wire_study **out, const char *definition)

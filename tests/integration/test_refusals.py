@@ -539,3 +539,13 @@ def test_an_unknown_type_does_not_hide_unknown_members(server):
     problem = refusal(server.client().post("/v1/studies", new), 422)
     pointers = [error["pointer"] for error in problem["errors"]]
     assert pointers == ["/domain/parameters/0/type", "/domain/parameters/0/low"], problem
+
+
+def test_an_option_of_another_algorithm_is_named_beside_other_errors(server):
+    algorithm = {"name": "bbkb", "epsilon": 0.1, "kernel": {"type": "rbf"}}
+    answer = server.client().post("/v1/studies", definition(algorithm=algorithm))
+    errors = {error["pointer"]: error["detail"] for error in answer.json["errors"]}
+    assert errors.keys() == {"/algorithm/kernel/type", "/algorithm/epsilon"}, answer
+    assert errors["/algorithm/epsilon"] == "does not apply to bbkb, only to epsilon_greedy", answer
+    del algorithm["name"]
+    assert server.client().post("/v1/studies", definition(algorithm=algorithm)).json["errors"][1]["pointer"] == "/algorithm/epsilon"

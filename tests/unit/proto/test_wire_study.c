@@ -460,7 +460,7 @@ static void test_refused_algorithms(void **state)
         {KERNEL("'type':'gaussian','nu':2.5"), "/algorithm/kernel/nu",
          "applies only to the kernel type \"matern\""},
         {KERNEL("'type':'linear','lengthscale':1"), "/algorithm/kernel/lengthscale",
-         "does not apply to this kernel type"},
+         "applies only to the kernel types \"gaussian\" and \"matern\""},
         {KERNEL("'lengthscale':0"), "/algorithm/kernel/lengthscale", "must be greater than 0"},
         {KERNEL("'lengthscale':{}"), "/algorithm/kernel/lengthscale", "must be a number or \"auto\""},
         {KERNEL("'lengthscale':[]"), "/algorithm/kernel/lengthscale", "must not be empty"},
