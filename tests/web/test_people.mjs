@@ -57,6 +57,43 @@ async function phone(site) {
   });
 }
 
+// What nobody chooses is entered before a trial is got for it.
+async function context(site) {
+  await site.api.create({
+    id: 'lab-context',
+    metric: { name: 'loss', goal: 'minimize' },
+    domain: {
+      type: 'space',
+      parameters: [
+        { name: 'weather', type: 'double', min: 0, max: 40, role: 'context', unit: '°C' },
+        { name: 'oven', type: 'categorical', values: ['old', 'new'], role: 'context' },
+        { name: 'time', type: 'double', min: 0, max: 10, step: 0.5 },
+        { name: 'heat', type: 'double', min: 0, max: 10 },
+      ],
+      constraints: ['time + heat <= 12'],
+    },
+    seed: 3,
+  });
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/lab-context/bench`);
+    await getTrials(page, 'Ann', 1);
+    await page.waitForSelector('.toast.wrong >> text=Enter weather first');
+    await page.getByLabel('weather', { exact: false }).fill('12,5');
+    await page.getByLabel('oven').selectOption('new');
+    await page.getByRole('button', { name: 'Get trials' }).click();
+    await value(page, 1, 'loss').fill('3');
+    await page.getByLabel('weather', { exact: false }).fill('20');
+    await page.getByRole('button', { name: 'Get trials' }).click();
+    await value(page, 2, 'loss').fill('2');
+    await page.getByRole('button', { name: 'Save all that are filled in' }).click();
+    await page.waitForSelector('text=You have no trials. Get one.');
+    const all = await trials(site, 'lab-context');
+    assert.deepEqual(all.map(({ parameters: p, value: x }) => [p.weather, p.oven, x]), [[12.5, 'new', 3], [20, 'new', 2]]);
+    assert.ok(all.every(({ parameters: p }) => p.time + p.heat <= 12 && Number.isInteger(2 * p.time)), JSON.stringify(all));
+    if (site.screenshots) await page.screenshot({ path: `${site.screenshots}/bench-context.png` });
+  });
+}
+
 async function plate(site) {
   await laboratory(site, 'lab-plate');
   await with_(site.chrome, {}, async (page) => {
@@ -182,6 +219,7 @@ async function keyed(site) {
 export const tests = {
   'people: results are imported and shown by the candidates\' keys': keyed,
   'people: results from a phone, with a decimal comma, a failure, and a trial given back': phone,
+  'people: a trial for a context that is entered': context,
   'people: a plate of 24 as a file, and a value that is far from all others': plate,
   'people: a result is corrected, and the earlier one is kept': corrected,
   'people: a trial of one\'s own': proposed,

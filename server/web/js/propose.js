@@ -7,7 +7,7 @@ import { count } from './format.js';
 import { actionButton, reasonOf, toast } from './widgets.js';
 
 // A labelled input for one parameter. -> {element, axis, value()}; value() is undefined while nothing is entered.
-function parameterField(axis, changed) {
+export function parameterField(axis, changed) {
   const id = uniqueId('own');
   const chosen = axis.choices?.map((x, i) => h('option', { value: i }, String(x)));
   const range = axis.min === undefined ? '' : `${axis.min} to ${axis.max}`;

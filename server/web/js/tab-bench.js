@@ -8,7 +8,7 @@ import { refresher } from './feed.js';
 import { countdown, count, fullTime, number, plural, value } from './format.js';
 import { importPanel } from './import-results.js';
 import { inviteButton } from './invite.js';
-import { proposeButton } from './propose.js';
+import { parameterField, proposeButton } from './propose.js';
 import { may } from './role.js';
 import { address } from './router.js';
 import { readSharedSeries } from './series.js';
@@ -39,6 +39,12 @@ export function settingColumns(study) {
 
 const setting = (x) => (x === undefined || x === null ? '–' : typeof x === 'number' ? number(x, 8) : value(x));
 
+// The inputs for what the server does not choose.
+function contextFields(study) {
+  const contexts = new Set((study.domain.parameters ?? []).filter((p) => p.role === 'context').map((p) => p.name));
+  return axesOf(study).filter((axis) => contexts.has(axis.name)).map((axis) => parameterField(axis, () => {}));
+}
+
 // One trial that somebody holds, with the inputs for its result. The inputs stay while the table is drawn anew.
 class Held {
   constructor(trial, metrics) {
@@ -65,6 +71,7 @@ export async function benchTab(element, feed, signal) {
   const { study } = feed;
   const metrics = [objective(study), ...otherMetrics(study)];
   const settings = settingColumns(study);
+  const contexts = contextFields(study);
   const [worker, editor] = await Promise.all([may('worker', study.id), may('editor', study.id)]);
   const mine = panel('My trials', { wide: true });
   const recent = panel('My last results', { wide: true });
@@ -80,6 +87,16 @@ export async function benchTab(element, feed, signal) {
     if (me()) return;
     name.focus();
     throw new Error('Enter your name first: your trials are kept under it.');
+  }
+
+  // What a trial is wanted for.
+  function context() {
+    for (const { axis, element: field, value: entered } of contexts) {
+      if (entered() !== undefined) continue;
+      field.querySelector('input, select').focus();
+      throw new Error(`Enter ${axis.name} first: the server does not choose it.`);
+    }
+    return Object.fromEntries(contexts.map(({ axis, value: entered }) => [axis.name, entered()]));
   }
 
   async function readMine() {
@@ -101,13 +118,15 @@ export async function benchTab(element, feed, signal) {
     mustHaveName();
     const wanted = Number(many.value);
     if (!Number.isInteger(wanted) || wanted < 1) throw new Error('Enter how many trials you want, a whole number.');
+    const fixed = context();
     localStorage.setItem(NAME, me());
-    const before = held.size;
-    const { trials, reason } = await post(path('/ask'), { worker: me(), count: before + wanted, lease_seconds: Number(lease), wait_seconds: 10 }, signal);
+    const earlier = new Set(held.keys());
+    const before = [...held.values()].filter(({ trial }) => contexts.every(({ axis }) => trial.parameters[axis.name] === fixed[axis.name])).length;
+    const { trials, reason } = await post(path('/ask'), { worker: me(), count: before + wanted, lease_seconds: Number(lease), wait_seconds: 10, ...(contexts.length && { fixed }) }, signal);
     await readMine();
     const got = trials.length - before;
     if (got < wanted) toast(`${got > 0 ? `${plural(got, 'trial')} for you. ` : ''}${REASONS[reason] ?? 'No more trials are available now.'}`, got > 0 ? 'done' : 'wrong');
-    [...held.values()].at(before)?.entry.inputs[0].focus();
+    [...held].find(([key]) => !earlier.has(key))?.[1].entry.inputs[0].focus();
   }
 
   // Whether the person means a value that is far from all others.
@@ -233,6 +252,7 @@ export async function benchTab(element, feed, signal) {
       control('My name', name),
       control('How many', many),
       control('Reserve for', select(TIMES, lease, (chosen) => (lease = chosen))),
+      contexts.map((field) => field.element),
       ask,
       worker ? proposeButton(feed) : null,
       inviteButton(feed.id),
