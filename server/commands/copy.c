@@ -1,4 +1,4 @@
-/* banditd copy: the studies and tokens of one database into another. */
+/* banditd copy: the studies, tokens and settings of one database into another. */
 #include "server/base/blas.h"
 #include "server/base/log.h"
 #include "server/commands/internal.h"
@@ -205,9 +205,16 @@ typedef struct copied_tokens {
     store_status status;
 } copied_tokens;
 
-static store_status put_token(store *to, const store_token *token)
+static store_status submit(store_write *write)
 {
     admin_outcome outcome;
+    sem_init(&outcome.known, 0, 0);
+    store_submit(write, admin_note_outcome, &outcome);
+    return admin_await(&outcome);
+}
+
+static store_status put_token(store *to, const store_token *token)
+{
     store_lane *lane;
     store_write *write;
     store_status status = store_lane_open(&lane, to, 0, 0, 0);
@@ -216,11 +223,8 @@ static store_status put_token(store *to, const store_token *token)
     status = store_write_new(&write, lane);
     if (!status && (status = store_write_put_token(write, token)))
         store_write_free(write);
-    if (!status) {
-        sem_init(&outcome.known, 0, 0);
-        store_submit(write, admin_note_outcome, &outcome);
-        status = admin_await(&outcome);
-    }
+    if (!status)
+        status = submit(write);
     store_lane_close(lane);
     return status;
 }
@@ -252,6 +256,50 @@ static store_status copy_tokens(copying *c)
     } while (!status && t.any);
     if (!status && !c->a->quiet && (t.copied || t.present))
         printf("tokens: %lld copied, %lld existed\n", (long long)t.copied, (long long)t.present);
+    return status;
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------ */
+
+static void take_setting(void *arg, const char *value)
+{
+    char **out = arg;
+    *out = strdup(value);
+}
+
+static store_status put_setting(store *to, const char *name, const char *value)
+{
+    store_lane *lane;
+    store_write *write;
+    store_status status = store_lane_open(&lane, to, 0, 0, 0);
+    if (status)
+        return status;
+    status = store_write_new(&write, lane);
+    if (!status && (status = store_write_put_setting(write, name, value)))
+        store_write_free(write);
+    if (!status)
+        status = submit(write);
+    store_lane_close(lane);
+    return status;
+}
+
+/* Whom the server notifies, unless the other database has a list. */
+static store_status copy_settings(copying *c)
+{
+    static const char name[] = "notify";
+    char *value = NULL, *present = NULL;
+    store_status status = store_read_setting(c->from, name, take_setting, &value, &c->error);
+    if (status == STORE_NOT_FOUND)
+        return STORE_OK;
+    if (!status && !value)
+        status = STORE_NO_MEMORY;
+    if (!status) {
+        status = store_read_setting(c->to, name, take_setting, &present, &c->error);
+        if (status == STORE_NOT_FOUND)
+            status = put_setting(c->to, name, value);
+    }
+    free(value);
+    free(present);
     return status;
 }
 
@@ -311,6 +359,8 @@ int admin_copy(int argc, char **argv, const admin_command *command)
         status = copy_studies(&c);
     if (!status)
         status = copy_tokens(&c);
+    if (!status)
+        status = copy_settings(&c);
     clear_progress(&c);
     if (!status && !a.quiet)
         printf("%s: %lld studies copied, %lld existed, %lld problems\n", c.to_name, (long long)c.copied,

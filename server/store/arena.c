@@ -79,3 +79,16 @@ store_status store_token_copy(store_token **out, const store_token *token)
     *out = arena_clone(token, sizeof *token, copy_token);
     return *out ? STORE_OK : STORE_NO_MEMORY;
 }
+
+static void copy_setting(arena *a, void *value)
+{
+    store_setting *setting = value;
+    setting->name = arena_text(a, setting->name);
+    setting->value = arena_text(a, setting->value);
+}
+
+store_status store_setting_copy(store_setting **out, const store_setting *setting)
+{
+    *out = arena_clone(setting, sizeof *setting, copy_setting);
+    return *out ? STORE_OK : STORE_NO_MEMORY;
+}

@@ -25,5 +25,6 @@ const char *arena_text_or_empty(arena *a, const char *text); /* NULL becomes "" 
 /* Freed with free. STORE_NO_MEMORY. */
 store_status store_answer_copy(store_answer **out, const store_answer *answer);
 store_status store_token_copy(store_token **out, const store_token *token);
+store_status store_setting_copy(store_setting **out, const store_setting *setting);
 
 #endif

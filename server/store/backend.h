@@ -162,6 +162,7 @@ typedef struct store_backend {
     /* Tokens. STORE_EXISTS, STORE_NOT_FOUND. */
     store_status (*token_put)(store *s, const store_token *token, store_error *err);
     store_status (*token_remove)(store *s, const char *id, store_error *err);
+    store_status (*setting_put)(store *s, const store_setting *setting, store_error *err);
 
     /* Inside a transaction: makes its commit write to the disk without changing any data. */
     store_status (*touch)(store *s, store_error *err);
@@ -224,6 +225,8 @@ typedef struct store_backend {
                                 store_answer_row *row, void *arg, store_error *err);
     store_status (*read_tokens)(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
                                 store_error *err);
+    store_status (*read_setting)(store *s, const char *name, store_setting_row *row, void *arg,
+                                 store_error *err);
     store_status (*read_log)(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err);
     store_status (*read_chain)(store *s, int64_t study, int64_t after_seq, size_t limit, log_chain_row *row,

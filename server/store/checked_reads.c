@@ -332,6 +332,12 @@ store_status store_read_answer(store *s, const char *token, const char *path, co
     return s->backend->read_answer(s, token, path, key, now, row, arg, err);
 }
 
+store_status store_read_setting(store *s, const char *name, store_setting_row *row, void *arg,
+                                store_error *err)
+{
+    return s->backend->read_setting(s, name, row, arg, err);
+}
+
 store_status store_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
                                store_error *err)
 {

@@ -64,6 +64,8 @@ static store_status apply_write(store *s, store_write *write, store_error *err)
         status = s->backend->token_put(s, write->token, err);
     if (!status && write->removed_token)
         status = s->backend->token_remove(s, write->removed_token, err);
+    if (!status && write->setting)
+        status = s->backend->setting_put(s, write->setting, err);
     if (!status && write->publishes)
         status = s->backend->study_publish(s, write->op.study, err);
     if (!status && write->answer) {

@@ -73,6 +73,13 @@ store_status store_write_remove_token(store_write *write, const char *id)
     return write->removed_token ? STORE_OK : STORE_NO_MEMORY;
 }
 
+store_status store_write_put_setting(store_write *write, const char *name, const char *value)
+{
+    const store_setting setting = {.name = name, .value = value};
+    assert(!write->setting);
+    return store_setting_copy(&write->setting, &setting);
+}
+
 void store_write_stage(store_write *write)
 {
     write->stages = true;
@@ -105,6 +112,7 @@ void store_write_free(store_write *write)
     free(write->answer);
     free(write->token);
     free(write->removed_token);
+    free(write->setting);
     free(write);
 }
 

@@ -207,6 +207,11 @@ typedef struct store_token {
     int64_t expires_at; /* 0: never */
 } store_token;
 
+/* A setting of the whole server, by name. */
+typedef struct store_setting {
+    const char *name, *value;
+} store_setting;
+
 /* The key that a user has given to a candidate. */
 typedef struct store_key {
     int64_t candidate;

@@ -235,6 +235,10 @@ store_status store_write_set_answer(store_write *write, const store_answer *answ
 store_status store_write_put_token(store_write *write, const store_token *token);
 store_status store_write_remove_token(store_write *write, const char *id);
 
+/* Sets a setting of the whole server, which replaces an earlier value; at most one per write, which needs no events
+ * then. Copied. */
+store_status store_write_put_setting(store_write *write, const char *name, const char *value);
+
 /* Takes the write. `done` is called exactly once, also if the store fails or closes. The writes of a lane are
  * committed in the order of submission. Never blocks on the disk. */
 void store_submit(store_write *write, store_done *done, void *arg);
@@ -385,6 +389,11 @@ store_status store_read_answer(store *s, const char *token, const char *path, co
 typedef void store_token_row(void *arg, const store_token *token);
 store_status store_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
                                store_error *err);
+
+/* A setting of the whole server. STORE_NOT_FOUND: it has not been set. */
+typedef void store_setting_row(void *arg, const char *value);
+store_status store_read_setting(store *s, const char *name, store_setting_row *row, void *arg,
+                                store_error *err);
 
 /* The log as events, by position. STORE_CORRUPT: one of them cannot be decoded. */
 typedef void store_event_row(void *arg, int64_t seq, const store_event *event);

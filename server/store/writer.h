@@ -26,9 +26,10 @@ struct store_write {
     int64_t first_seq;
     write_item *items;
     size_t n, capacity;
-    store_answer *answer; /* NULL: none */
-    store_token *token;   /* to be added; NULL: none */
-    char *removed_token;  /* its id; NULL: none */
+    store_answer *answer;   /* NULL: none */
+    store_token *token;     /* to be added; NULL: none */
+    char *removed_token;    /* its id; NULL: none */
+    store_setting *setting; /* NULL: none */
     bool stages, publishes;
     size_t most_studies; /* 0: any number */
 };

@@ -1,4 +1,4 @@
-/* Tokens in every backend of the store. */
+/* Tokens and settings in every backend of the store. */
 #include "tests/support/store_suite.h"
 
 #include <setjmp.h>
@@ -95,10 +95,51 @@ static void tokens_come_and_go(void **state)
     store_lane_close(mine);
 }
 
+static store_status put_setting(store_lane *lane, const char *name, const char *value, const char *key)
+{
+    store_write *write;
+    store_answer answer = {.token = "", .path = "/v1/settings", .key = key, .time = 1000};
+    assert_int_equal(store_write_new(&write, lane), STORE_OK);
+    assert_int_equal(store_write_put_setting(write, name, value), STORE_OK);
+    if (key)
+        assert_int_equal(store_write_set_answer(write, &answer), STORE_OK);
+    return submitted(write);
+}
+
+static void take_setting(void *arg, const char *value)
+{
+    snprintf(arg, 16, "%s", value);
+}
+
+static void expect_setting(store *s, const char *name, store_status status, const char *value)
+{
+    char got[16] = "";
+    assert_int_equal(store_read_setting(s, name, take_setting, got, NULL), status);
+    assert_string_equal(got, value);
+}
+
+static void settings_are_replaced(void **state)
+{
+    store *s = ((suite_state *)*state)->s;
+    store_lane *lane;
+    expect_setting(s, "a", STORE_NOT_FOUND, "");
+    ON_A_LANE(STORE_OK, put_setting(lane, "a", "one", "k"));
+    ON_A_LANE(STORE_OK, put_setting(lane, "b", "other", NULL));
+    ON_A_LANE(STORE_OK, put_setting(lane, "a", "two", NULL));
+    expect_setting(s, "a", STORE_OK, "two");
+    /* Answered before: nothing of the write stays. */
+    ON_A_LANE(STORE_EXISTS, put_setting(lane, "a", "three", "k"));
+    ON_A_LANE(STORE_EXISTS, put_setting(lane, "c", "new", "k"));
+    expect_setting(s, "a", STORE_OK, "two");
+    expect_setting(s, "b", STORE_OK, "other");
+    expect_setting(s, "c", STORE_NOT_FOUND, "");
+}
+
 int main(void)
 {
     static const suite_test tests[] = {
         SUITE_TEST(tokens_come_and_go),
+        SUITE_TEST(settings_are_replaced),
     };
     return suite_run("store_tokens", tests, sizeof tests / sizeof *tests);
 }

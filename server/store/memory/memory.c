@@ -166,12 +166,14 @@ static store_status memory_mark(store *base, store_error *err)
     memory_of(base)->touched = NULL;
     memory_of(base)->new_token = NULL;
     memory_of(base)->removed_token = NULL;
+    memory_release_setting(memory_of(base));
     return STORE_OK;
 }
 
 static store_status memory_release(store *base, store_error *err)
 {
     memory_release_token(memory_of(base));
+    memory_release_setting(memory_of(base));
     (void)err;
     return STORE_OK;
 }
@@ -182,6 +184,7 @@ static store_status memory_undo(store *base, store_error *err)
     memory_study *study = s->touched;
     store_status status = STORE_OK;
     memory_undo_token(s);
+    memory_undo_setting(s);
     if (!study)
         return STORE_OK;
     if (s->kept == 0) {
@@ -252,6 +255,7 @@ static void memory_close(store *base)
         memory_free_content(s, s->contents);
     memory_expire_answers(s, INT64_MAX);
     memory_free_tokens(s);
+    memory_free_settings(s);
     pthread_rwlock_destroy(&s->lock);
     free(s);
 }
@@ -298,6 +302,7 @@ static const store_backend memory_backend = {
     .answer_put = memory_answer_put,
     .token_put = memory_token_put,
     .token_remove = memory_token_remove,
+    .setting_put = memory_setting_put,
     .touch = memory_touch,
     .after_commit = memory_after_commit,
     .chore = memory_chore,
@@ -328,6 +333,7 @@ static const store_backend memory_backend = {
     .read_engine_state = memory_read_engine_state,
     .read_answer = memory_read_answer,
     .read_tokens = memory_read_tokens,
+    .read_setting = memory_read_setting,
     .read_log = memory_read_log,
     .read_chain = memory_read_chain,
 };

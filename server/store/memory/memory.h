@@ -5,6 +5,7 @@
  *   tables.c  writes the tables, except those of trials
  *   trials.c  writes the tables of trials
  *   tokens.c  writes and reads tokens
+ *   settings.c  writes and reads settings
  *   keys.c    writes and reads the keys of candidates
  *   read.c    reads */
 #ifndef SERVER_STORE_MEMORY_MEMORY_H
@@ -72,6 +73,11 @@ typedef struct memory_answer {
     store_answer *answer;
 } memory_answer;
 
+typedef struct memory_setting {
+    struct memory_setting *next;
+    store_setting *setting; /* NULL: it has been taken back */
+} memory_setting;
+
 typedef struct memory_token {
     struct memory_token *next; /* in ascending order of number */
     store_token *token;
@@ -93,6 +99,10 @@ typedef struct memory_store {
     /* Those that the write since the mark has added or removed; NULL. */
     memory_token *new_token;     /* still in the list */
     memory_token *removed_token; /* taken out of the list */
+    memory_setting *settings;
+    /* That the write since the mark has set, and its value before; NULL. */
+    memory_setting *set;
+    store_setting *replaced;
 } memory_store;
 
 static inline memory_store *memory_of(store *s)
@@ -173,6 +183,15 @@ store_status memory_late_result_insert(store *base, int64_t number, int64_t seq,
 store_status memory_trial_amend(store *base, int64_t number, int64_t seq, const store_event *event,
                                 store_error *err);
 store_status memory_measurement_put(store *base, int64_t number, const store_event *event, store_error *err);
+
+/* ---- settings.c ---------------------------------------------------------------------------------------- */
+
+store_status memory_setting_put(store *base, const store_setting *setting, store_error *err);
+void memory_undo_setting(memory_store *s);    /* undoes what the write did to settings */
+void memory_release_setting(memory_store *s); /* keeps what the write did to settings */
+void memory_free_settings(memory_store *s);
+store_status memory_read_setting(store *base, const char *name, store_setting_row *row, void *arg,
+                                 store_error *err);
 
 /* ---- tokens.c ------------------------------------------------------------------------------------------ */
 

@@ -1,4 +1,4 @@
-/* Reads of studies, batches, logs, tokens and answers, each in one short transaction. */
+/* Reads of studies, batches, logs, tokens, settings and answers, each in one short transaction. */
 #include "server/store/sql/sql.h"
 
 #include <stdlib.h>
@@ -331,5 +331,21 @@ store_status sql_read_answer(store *s, const char *token, const char *path, cons
         status = store_fail(err, STORE_NOT_FOUND, "no answer is stored for key '%s'", key);
     else if (!status && !whole)
         status = store_fail(err, STORE_CORRUPT, "the answer stored for key '%s' is damaged", key);
+    return sql_end_read(s, c, status);
+}
+
+store_status sql_read_setting(store *s, const char *name, store_setting_row *row, void *arg, store_error *err)
+{
+    store_status status;
+    sql_connection *c = sql_begin_read(s, &status, err);
+    if (!c)
+        return status;
+    sql_start(c, SQL_SETTING, "t", name);
+    bool found = sql_step(c);
+    if (found)
+        row(arg, sql_text(c, 0));
+    status = sql_finish(c, err);
+    if (!status && !found)
+        status = store_fail(err, STORE_NOT_FOUND, "there is no setting '%s'", name);
     return sql_end_read(s, c, status);
 }

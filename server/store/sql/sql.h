@@ -4,10 +4,10 @@
  *   statements.h    the text of every statement
  *   sql.c           runs statements by the driver
  *   write.c         writes the tables of a study
- *   tokens.c        writes tokens
+ *   tokens.c        writes tokens and settings
  *   observations.c  writes and reads imported results
  *   keys.c          writes and reads the keys of candidates
- *   read.c          reads of studies, batches, logs, tokens and answers
+ *   read.c          reads of studies, batches, logs, tokens, settings and answers
  *   read_trials.c   reads of trials and amendments */
 #ifndef SERVER_STORE_SQL_SQL_H
 #define SERVER_STORE_SQL_SQL_H
@@ -155,6 +155,7 @@ store_status sql_content_abandon(store *s, int64_t content, store_error *err);
 store_status sql_answer_put(store *base, const store_answer *answer, store_error *err);
 store_status sql_token_put(store *s, const store_token *token, store_error *err);
 store_status sql_token_remove(store *s, const char *id, store_error *err);
+store_status sql_setting_put(store *s, const store_setting *setting, store_error *err);
 store_status sql_study_count(store *s, size_t *n, store_error *err);
 store_status sql_read_studies(store *s, const store_study_filter *filter, size_t limit, store_study_row *row,
                               void *arg, store_error *err);
@@ -167,6 +168,8 @@ store_status sql_read_batches(store *s, int64_t study, int64_t after, size_t lim
 store_status sql_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
 store_status sql_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
                              store_answer_row *row, void *arg, store_error *err);
+store_status sql_read_setting(store *s, const char *name, store_setting_row *row, void *arg,
+                              store_error *err);
 store_status sql_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
                              store_error *err);
 store_status sql_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
@@ -227,7 +230,8 @@ store_status sql_read_retired(store *s, int64_t study, store_retired_row *row, v
     .read_observation_amendments = sql_read_observation_amendments, .read_retired = sql_read_retired,        \
     .read_keys = sql_read_keys, .read_keys_at = sql_read_keys_at, .find_key = sql_find_key,                  \
     .read_engine_state = sql_read_engine_state, .read_answer = sql_read_answer,                              \
-    .read_tokens = sql_read_tokens, .read_log = sql_read_log, .read_chain = sql_read_chain
+    .setting_put = sql_setting_put, .read_setting = sql_read_setting, .read_tokens = sql_read_tokens,        \
+    .read_log = sql_read_log, .read_chain = sql_read_chain
 
 /* The tables with rows of a study, in the order in which the rows of a deleted one are removed. */
 #define SQL_STUDY_SLICES                                                                                     \

@@ -254,6 +254,9 @@
     X(SQL_TOKENS_AFTER, "SELECT t.token, t.id, t.hash, t.role, coalesce(s.id, ''), t.description, "                            \
                         "t.created_at, t.expires_at FROM tokens t LEFT JOIN studies s USING (study) "                          \
                         "WHERE t.token > ?1 ORDER BY t.token LIMIT ?2")                                                        \
+    X(SQL_SETTING_PUT, "INSERT INTO settings (name, value) VALUES (?1, ?2) "                                                   \
+                       "ON CONFLICT (name) DO UPDATE SET value = ?2")                                                          \
+    X(SQL_SETTING, "SELECT value FROM settings WHERE name = ?1")                                                               \
     /* chores: remove a slice of at most ?2 rows */                                                                            \
     X(SQL_MARK_LOG, "UPDATE log_mark SET before = mark, "                                                                      \
                     "mark = 4611686018427387904 | (random() & 4611686018427387903)")                                           \

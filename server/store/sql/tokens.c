@@ -1,4 +1,4 @@
-/* Writes tokens. */
+/* Writes tokens and settings. */
 #include "server/store/sql/sql.h"
 
 store_status sql_token_put(store *s, const store_token *token, store_error *err)
@@ -24,4 +24,9 @@ store_status sql_token_remove(store *s, const char *id, store_error *err)
     sql_connection *c = sql_writer(s);
     store_status status = sql_run(c, err, SQL_TOKEN_REMOVE, "t", id);
     return status ? status : sql_must_change(c, err, STORE_NOT_FOUND, "there is no token '%s'", id);
+}
+
+store_status sql_setting_put(store *s, const store_setting *setting, store_error *err)
+{
+    return sql_run(sql_writer(s), err, SQL_SETTING_PUT, "tt", setting->name, setting->value);
 }
