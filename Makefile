@@ -14,8 +14,8 @@ JOBS    ?= $(shell nproc)
 
 # ---- flags ---------------------------------------------------------------------------------------------
 PACKAGES   := libmicrohttpd jansson sqlite3 libsodium zlib gnutls lapacke openblas nlopt
-# Only the header: libpq is loaded at run time, when --database is given.
-PKG_CFLAGS  = $(shell pkg-config --cflags $(PACKAGES) libpq)
+# Only the headers: libpq is loaded at run time, when --database is given, and libcurl for notifications.
+PKG_CFLAGS  = $(shell pkg-config --cflags $(PACKAGES) libpq libcurl)
 PKG_LIBS    = $(shell pkg-config --libs $(PACKAGES))
 # Release binaries run on any x86-64-v2 or aarch64 machine, and choose faster code paths at run time.
 ARCH_FLAGS := $(if $(filter x86_64,$(shell uname -m)),-march=x86-64-v2)

@@ -14,6 +14,7 @@ struct auth;
 struct definition_cache;
 struct events;
 struct metrics;
+struct notify;
 struct registry;
 
 typedef struct app {
@@ -30,6 +31,7 @@ typedef struct app {
     atomic_uint_fast64_t evicted;    /* studies or engines removed from memory since the start */
     struct events *events;
     struct metrics *metrics;
+    struct notify *notify;                /* NULL: nobody is notified */
     struct definition_cache *definitions; /* NULL: none are kept */
     atomic_size_t waiting;                /* asks that wait for a trial */
     /* What callers hold; NULL: not counted. */
@@ -38,8 +40,8 @@ typedef struct app {
     budget *reads;        /* long requests in progress; --max-reads */
     budget *buffered;     /* bytes of bodies and answers; --max-buffered */
     atomic_bool stopping; /* new requests are refused */
-    /* A study has been deleted, and its id is free from now on. Called by the writer thread; may be NULL. */
-    void (*study_deleted)(struct app *a, const char *id);
+    /* A study has been deleted, and its id is free from now on. number: in the store. Called by the writer thread; may be NULL. */
+    void (*study_deleted)(struct app *a, int64_t number, const char *id);
 } app;
 
 #endif

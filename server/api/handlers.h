@@ -12,6 +12,11 @@ void handle_version(http_request *request);
 void handle_metrics(http_request *request);
 void handle_algorithms(http_request *request);
 
+/* ---- notify.c ------------------------------------------------------------------------------------------ */
+
+void handle_notify_get(http_request *request);
+void handle_notify_put(http_request *request);
+
 /* ---- web.c --------------------------------------------------------------------------------------------- */
 
 void handle_index(http_request *request);

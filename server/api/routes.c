@@ -27,6 +27,8 @@ const route api_routes[] = {
     {"/v1/tokens", HTTP_POST, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_token_create, NULL},
     {"/v1/tokens/{token}", HTTP_DELETE, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_token_delete,
      NULL},
+    {"/v1/notify", HTTP_GET, AUTH_ADMIN, ROUTE_READ, ROUTE_BODY_NONE, 0, handle_notify_get, NULL},
+    {"/v1/notify", HTTP_PUT, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_notify_put, NULL},
     {"/v1/studies", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, STUDY_FILTERS, handle_study_list,
      NULL},
     {"/v1/studies", HTTP_POST, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_LINES, 1u << HTTP_QUERY_ID,

@@ -20,6 +20,7 @@ typedef struct server_config {
     const char *log_format, *log_level_name;
     const char *log_checksums_word;
     bool insecure;
+    bool notify_private; /* notifications may go to loopback and private addresses */
 
     /* Limits. */
     size_t threads;

@@ -1,4 +1,5 @@
 #include "server/commands/serve.h"
+#include "server/api/notify_settings.h"
 #include "server/api/routes.h"
 #include "server/app.h"
 #include "server/base/blas.h"
@@ -11,6 +12,7 @@
 #include "server/data/definition_cache.h"
 #include "server/http/auth.h"
 #include "server/http/http.h"
+#include "server/notify/notify.h"
 #include "server/study/registry.h"
 #include "server/watch/event_streams.h"
 #include "server/watch/metrics.h"
@@ -46,9 +48,10 @@ static void block_signals(sigset_t *wanted)
 }
 
 /* Its tokens are gone from the store already. */
-static void forget_tokens(app *a, const char *id)
+static void forget_study(app *a, int64_t number, const char *id)
 {
     auth_remove_study(a->auth, id);
+    notify_forget(a->notify, number);
 }
 
 static const http_service service = {.routes = api_routes, .answered = metrics_count_request};
@@ -72,6 +75,7 @@ static void stop(running *r)
         registry_stop(r->app.registry);
     pool_free(r->app.pool); /* finishes queued tasks and jobs; all requests have been answered */
     store_close(r->app.store);
+    notify_free(r->app.notify); /* its writer posts no more */
     events_free(r->app.events);
     registry_free(r->app.registry);
     computing_free(r->app.computing); /* after the studies, whose accounts it keeps */
@@ -142,15 +146,26 @@ static const char *missing_part(const running *r)
     return !a->metrics    ? "the metrics"
            : !a->auth     ? "the tokens"
            : !a->pool     ? "the threads"
+           : !a->notify   ? "the notifications"
            : !a->events   ? "the event streams"
            : !a->registry ? "the studies"
                           : "the HTTP server";
 }
 
+/* NULL: out of memory. Receivers that cannot be read have been logged. */
+static notify *start_notify(app *a)
+{
+    store_error error = {0};
+    a->notify = notify_new(a->config->notify_private);
+    if (a->notify && notify_settings_load(a, &error) != STORE_OK)
+        log_event(LOG_ERROR, "nobody_is_notified", "reason", error.message, NULL);
+    return a->notify;
+}
+
 /* address NULL: serves only on the database owner's socket. */
 static bool start(running *r, server_config *options, const char *address, char *url, size_t url_size)
 {
-    *r = (running){.app = {.config = options, .study_deleted = forget_tokens}};
+    *r = (running){.app = {.config = options, .study_deleted = forget_study}};
     store_error error = {0};
     if (database_open(&r->app.store, options, &error) != STORE_OK) {
         log_event(LOG_ERROR, "database_failed", "db", database_name(options), "reason", error.message, NULL);
@@ -167,7 +182,8 @@ static bool start(running *r, server_config *options, const char *address, char 
     if (r->app.metrics && auth_open(&r->app.auth, options, r->app.store))
         r->app.pool = pool_new(options->threads);
     r->app.computing = r->app.pool ? computing_new(options->threads, r->app.pool) : NULL;
-    r->app.events = r->app.computing ? events_new(&r->app) : NULL;
+    r->app.notify = r->app.computing ? start_notify(&r->app) : NULL;
+    r->app.events = r->app.notify ? events_new(&r->app) : NULL;
     r->app.started_at = clock_boot_ms();
     r->app.registry = r->app.events ? registry_new(&r->app) : NULL;
     if (r->app.registry && registry_wake_pending(r->app.registry, &error) != STORE_OK)

@@ -1,6 +1,7 @@
 #include "server/study/commit.h"
 
 #include "server/base/log.h"
+#include "server/notify/notify.h"
 #include "server/watch/event_streams.h"
 
 #include <stdlib.h>
@@ -24,6 +25,7 @@ struct commit {
     store_lane *lane;
     store_write *write;  /* of this turn; NULL: no event yet */
     store_status status; /* a failure of this turn */
+    notify_news news;    /* of this turn */
     study_request *held, **last_held;
     struct key_list keys;
     uint64_t submitted;
@@ -36,6 +38,7 @@ struct commit {
 typedef struct write_in_flight {
     commit *c;
     study_request *replies;
+    notify_news news;
     bool deletion;
 } write_in_flight;
 
@@ -146,6 +149,11 @@ void commit_record(commit *c, const store_event *event)
         c->status = store_write_add(c->write, event);
 }
 
+notify_news *commit_news(commit *c)
+{
+    return &c->news;
+}
+
 void commit_fail(commit *c, store_status status)
 {
     c->status = status;
@@ -204,11 +212,13 @@ static void write_done(void *arg, store_status status, int64_t number, int64_t l
     }
     if (status == STORE_OK && w->deletion) {
         if (c->app->study_deleted)
-            c->app->study_deleted(c->app, c->id);
+            c->app->study_deleted(c->app, number, c->id);
         atomic_store(&c->deleted, true); /* before any client learns of it */
     }
-    if (status == STORE_OK)
+    if (status == STORE_OK) {
         events_changed(c->app->events, number);
+        notify_post(c->app->notify, c->id, number, &w->news);
+    }
     study_request *replies = w->replies;
     free(w);
     atomic_fetch_add(&c->done, 1); /* the study may be freed from here on */
@@ -229,7 +239,7 @@ static bool send_write(commit *c)
         free(w);
         return false;
     }
-    *w = (write_in_flight){.c = c, .replies = c->held};
+    *w = (write_in_flight){.c = c, .replies = c->held, .news = c->news};
     c->submitted++;
     store_submit(c->write, write_done, w);
     c->write = NULL;
@@ -254,6 +264,7 @@ void commit_submit(commit *c)
     store_write_free(c->write);
     c->write = NULL;
     c->status = STORE_OK;
+    c->news = (notify_news){0};
     c->held = NULL;
     c->last_held = &c->held;
     if (c->breaks)

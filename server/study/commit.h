@@ -28,6 +28,9 @@ void commit_close(commit *c); /* call when the study leaves memory */
 /* Adds an event to the turn's write. If that is impossible, the turn fails. */
 void commit_record(commit *c, const store_event *event);
 
+/* What receivers of notifications are told once the turn's events are on disk. */
+struct notify_news *commit_news(commit *c);
+
 /* Makes the turn fail: its replies become this failure, and the study is loaded again. */
 void commit_fail(commit *c, store_status status);
 bool commit_has_failed(const commit *c); /* whether this turn has failed */

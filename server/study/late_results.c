@@ -1,6 +1,7 @@
 /* Values reported under another attempt than the one that completed the trial. */
 #include "server/study/late_results.h"
 
+#include "server/study/news.h"
 #include "server/study/trials.h"
 
 #include <stdlib.h>
@@ -84,5 +85,7 @@ bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *res
         s->best_value = result->value;
     }
     commit_record(s->commit, &event);
+    if (event.u.late.better)
+        study_tell_better(s, t->id, result->value);
     return true;
 }

@@ -4,6 +4,7 @@
 #include "server/base/log.h"
 #include "server/study/candidates.h"
 #include "server/study/failures.h"
+#include "server/study/news.h"
 #include "server/study/observations.h"
 #include "server/study/plan_internal.h"
 #include "server/study/remembered.h"
@@ -127,6 +128,8 @@ static void record_picks(study *s, plan *p)
             s->batches++;
         }
         commit_record(s->commit, &event);
+        if (!p->extends)
+            study_tell_advice(s, p->advice ? p->advice : "");
         s->candidates += (int64_t)p->n_added;
         s->trials += (int64_t)p->n_picks;
         log_event(LOG_DEBUG, p->extends ? "batch_extended" : "batch_planned", "study", s->id, "batch",

@@ -85,6 +85,7 @@ struct study {
     int64_t candidates, dimension, reference_candidates;
     char digest[80];
     bool has_keys; /* some candidates have keys, which are only in the store */
+    bool advised;  /* the last batch has advice */
     int64_t best_trial;
     double best_value, cost; /* cost: of all results together */
     remembered remembered[REMEMBERED_KINDS];

@@ -5,6 +5,7 @@
 #include "server/study/failures.h"
 #include "server/study/lease.h"
 #include "server/study/measure.h"
+#include "server/study/news.h"
 #include "server/watch/metrics.h"
 
 #include <stdlib.h>
@@ -112,6 +113,7 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     event.u.told.cost = result->cost;
     s->cost += result->cost;
     commit_record(s->commit, &event);
+    study_tell_result(s, t, better);
 }
 
 void study_cancel_trial(study *s, trial *t, int64_t now)
@@ -138,6 +140,8 @@ void study_requeue(study *s, trial *t, const char *outcome, bool counts, double 
     event.u.requeued.cost = cost;
     s->cost += cost;
     commit_record(s->commit, &event);
+    if (counts)
+        study_tell_failure(s);
     if (study_is_retired(s, t->candidate))
         study_cancel_trial(s, t, now);
 }
@@ -156,6 +160,7 @@ void study_expire_leases(study *s, int64_t now)
     for (size_t n = 0; n < EXPIRIES && trial_queue_next_expiry(s->queue) <= boot; n++) {
         trial *t = trial_queue_first_lease(s->queue);
         metrics_count_expiry(s->app->metrics);
+        study_tell_expiry(s);
         if (t->attempt >= s->config->wire->max_attempts.value) {
             told_result nothing = {.state = TRIAL_FAILED, .repeats = 1, .reason = study_lease_expired};
             study_close_trial(s, t, &nothing, t->attempt, now);

@@ -4,6 +4,7 @@
 #include "server/base/log.h"
 #include "server/study/engine_lane.h"
 #include "server/study/lease.h"
+#include "server/study/news.h"
 #include "server/study/observations.h"
 #include "server/study/patch.h"
 #include "server/study/plan.h"
@@ -23,6 +24,7 @@ int64_t study_horizon(const study *s)
 void study_set_state(study *s, study_state state, const char *reason, const char *definition)
 {
     size_t n = strnlen(reason, sizeof s->state_reason - 1);
+    study_tell_state(s, state, reason);
     s->state = state;
     memmove(s->state_reason, reason, n); /* `reason` may be state_reason itself */
     s->state_reason[n] = '\0';
@@ -53,6 +55,7 @@ void study_after_turn(study *s)
         study_has_news(s) && !plan_state_is_busy(s->plans) && !commit_is_broken(s->commit))
         study_close_model(s);
     study_serve_waiting(s, now);
+    study_tell_abandoned(s);
     trial_queue_drop_joined(s->queue, commit_done(s->commit));
     pending_results_drop_joined(s->results, commit_done(s->commit));
     study_count_trials(s);

@@ -4,6 +4,7 @@
 #include "server/base/log.h"
 #include "server/base/process.h"
 #include "server/http/route.h"
+#include "server/notify/notify.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -302,6 +303,20 @@ static void put_streams(FILE *out, const events_statistics *streams)
             "Event streams that were ended because the client was too slow.");
 }
 
+static void put_notify(FILE *out, notify *n)
+{
+    notify_statistics s;
+    notify_read_statistics(n, &s);
+    put_one(out, "banditd_notifications_sent_total", "counter", (double)s.sent,
+            "Notifications that a receiver has accepted.");
+    put_one(out, "banditd_notifications_failed_total", "counter", (double)s.failed,
+            "Notifications that were given up after the last try.");
+    put_one(out, "banditd_notifications_dropped_total", "counter", (double)s.dropped,
+            "Notifications that were dropped because a receiver's queue was full.");
+    put_one(out, "banditd_notifications_queued", "gauge", (double)s.queued,
+            "Notifications that are to be sent.");
+}
+
 static void put_log(FILE *out)
 {
     put_one(out, "banditd_log_lines_dropped_total", "counter", (double)log_lines_dropped(),
@@ -340,6 +355,7 @@ store_status metrics_encode(app *a, const events_statistics *streams, char **out
     put_work(text, a);
     put_store(text, a);
     put_streams(text, streams);
+    put_notify(text, a->notify);
     put_log(text);
     put_process(text);
     bool complete = !ferror(text);

@@ -518,6 +518,9 @@ def test_the_outlook(site):
 
 def test_tokens(site):
     client = banditd.Client(site.url)
+    (receiver,) = client.set_notify([{"url": "https://example.org/", "events": ["stuck"]}])
+    assert receiver["secret"].startswith("whsec_") and client.notify()[0]["events"] == ["stuck"]
+    assert client.set_notify([]) == [] and client.notify() == []
     made = client.create_token("worker", description="a bench", lifetime_seconds=60)
     assert made["token"].startswith("banditd_") and made["id"] in [token["id"] for token in client.tokens()]
     client.revoke_token(made["id"])

@@ -116,14 +116,20 @@ TABLE = [
         "libmicrohttpd GnuTLS zlib libsodium",
     ),
     Folder(
+        "server/notify",
+        "notifications of what happens to studies: queues, signatures, transfers",
+        "proto/arrays proto/json_writer proto server/base",
+        "libcurl libsodium",
+    ),
+    Folder(
         "server/watch",
         "metrics and event streams",
-        "proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/http",
+        "proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/http server/notify",
     ),
     Folder(
         "server/study",
         "the actor of a study: ask, tell, plan",
-        "core/include proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/watch",
+        "core/include proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/notify server/watch",
     ),
     Folder(
         "server/replay",
@@ -134,14 +140,14 @@ TABLE = [
     Folder(
         "server/api",
         "routes and their handlers: HTTP in, replies out",
-        "core/include proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/http server/watch server/study "
+        "core/include proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/http server/notify server/watch server/study "
         "server/replay",
         "libsodium",
     ),
     Folder(
         "server/commands",
         "`banditd serve`, `check`, `backup`, `token`, …",
-        "proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/http server/watch server/study "
+        "proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/http server/notify server/watch server/study "
         "server/replay server/api",
         "jansson libsodium",
     ),

@@ -2,6 +2,7 @@
 #include "bandit/algorithm.h"
 #include "proto/changes.h"
 #include "proto/keys.h"
+#include "proto/notify.h"
 #include "proto/points.h"
 #include "proto/read_observations.h"
 #include "proto/study_file.h"
@@ -62,6 +63,7 @@ DECODER(retire, )
 DECODER(proposal, )
 DECODER(amendment, )
 DECODER(new_token, )
+DECODER(notify, )
 #undef DECODER
 
 static wire_status decode_keys(const char *body, size_t size)
@@ -376,6 +378,12 @@ static void test_changes(void **state)
     fail_each(decode_new_token, "{'role':'worker','study':'a','description':'b','lifetime_seconds':60}",
               WIRE_OK);
     fail_each(decode_new_token, "{'role':'admin','study':'a'}", WIRE_INVALID);
+    fail_each(
+        decode_notify,
+        "{'notify':[{'url':'https://a/','events':['better'],'secret':'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX'},"
+        "{'url':'http://b'}]}",
+        WIRE_OK);
+    fail_each(decode_notify, "{'notify':[{'url':'ftp://a/','secret':'s','events':['x']}]}", WIRE_INVALID);
 }
 
 static void test_readers(void **state)

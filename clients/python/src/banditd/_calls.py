@@ -532,6 +532,10 @@ def revoke_token(token: str) -> Call:
     return Call("DELETE", "/v1/tokens/" + urllib.parse.quote(token, safe=""))
 
 
+def set_notify(receivers: Iterable[Mapping[str, Any]]) -> Call:
+    return Call("PUT", "/v1/notify", _json({"notify": [dict(receiver) for receiver in receivers]}))
+
+
 def rows(trials: Iterable[Trial]) -> list[dict[str, Any]]:
     """One flat row per trial, for a table: parameters, values of metrics and features by their names."""
     table = []

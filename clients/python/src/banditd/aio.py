@@ -8,7 +8,7 @@ import importlib
 import io
 import os
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Optional, Union, cast
 
 from . import _calls, _events, _forms
@@ -98,6 +98,17 @@ class AsyncClient:
     async def revoke_token(self, token: str) -> None:
         """Ends a token, by its id (admin)."""
         await self._run(_calls.revoke_token(token))
+
+    async def notify(self) -> list[dict[str, Any]]:
+        """Whom the server notifies of events of its studies, and how that goes (admin)."""
+        receivers: list[dict[str, Any]] = (await self._run(_calls.Call("GET", "/v1/notify")))["notify"]
+        return receivers
+
+    async def set_notify(self, receivers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Sets whom the server notifies: each with "url", and perhaps "events" and "secret" (admin). A new receiver's
+        secret is in the answer, and is shown only now."""
+        set_now: list[dict[str, Any]] = (await self._run(_calls.set_notify(receivers)))["notify"]
+        return set_now
 
     async def _pages(self, path: str, query: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
         token = None

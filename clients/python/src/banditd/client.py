@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Callable, Optional, Union
 
 from . import _calls, _forms
@@ -128,6 +128,17 @@ class Client:
     def revoke_token(self, token: str) -> None:
         """Ends a token, by its id (admin)."""
         self._run(_calls.revoke_token(token))
+
+    def notify(self) -> list[dict[str, Any]]:
+        """Whom the server notifies of events of its studies, and how that goes (admin)."""
+        receivers: list[dict[str, Any]] = (self._run(_calls.Call("GET", "/v1/notify")))["notify"]
+        return receivers
+
+    def set_notify(self, receivers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Sets whom the server notifies: each with "url", and perhaps "events" and "secret" (admin). A new receiver's
+        secret is in the answer, and is shown only now."""
+        set_now: list[dict[str, Any]] = (self._run(_calls.set_notify(receivers)))["notify"]
+        return set_now
 
     def _pages(self, path: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         token = None

@@ -1,0 +1,12 @@
+/* The stored list of receivers of notifications. notify.c defines what is declared here. */
+#ifndef SERVER_API_NOTIFY_SETTINGS_H
+#define SERVER_API_NOTIFY_SETTINGS_H
+
+#include "server/store/store.h"
+
+struct app;
+
+/* Sets the receivers as they are stored. What cannot be used is logged, and nobody is notified then. */
+store_status notify_settings_load(struct app *a, store_error *err);
+
+#endif

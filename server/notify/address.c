@@ -1,0 +1,68 @@
+#include "server/notify/internal.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+/* The blocks that IANA's registry of special-purpose addresses does not call globally reachable, and multicast. */
+static const struct {
+    uint32_t first;
+    int bits;
+} special[] = {
+    {0x00000000, 8},  /* this network */
+    {0x0a000000, 8},  /* private */
+    {0x64400000, 10}, /* shared by carriers */
+    {0x7f000000, 8},  /* loopback */
+    {0xa9fe0000, 16}, /* link-local; clouds serve credentials here */
+    {0xac100000, 12}, /* private */
+    {0xc0000000, 24}, /* protocol assignments */
+    {0xc0000200, 24}, /* documentation */
+    {0xc0586300, 24}, /* 6to4 relays */
+    {0xc0a80000, 16}, /* private */
+    {0xc6120000, 15}, /* benchmarks */
+    {0xc6336400, 24}, /* documentation */
+    {0xcb007100, 24}, /* documentation */
+    {0xe0000000, 3},  /* multicast, reserved, broadcast */
+};
+
+static bool is_public_4(const unsigned char bytes[4])
+{
+    uint32_t address =
+        (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        if ((address ^ special[i].first) >> (32 - special[i].bits) == 0)
+            return false;
+    return true;
+}
+
+/* Global unicast addresses start with the bits 001. Of them, some lead to an IPv4 address inside, and some are for
+ * documentation or protocols. */
+static bool is_public_6(const unsigned char b[16])
+{
+    static const unsigned char mapped[12] = {[10] = 0xff, [11] = 0xff};
+    static const unsigned char translated[12] = {0x00, 0x64, 0xff, 0x9b};
+    if (memcmp(b, mapped, sizeof mapped) == 0 || memcmp(b, translated, sizeof translated) == 0)
+        return is_public_4(b + 12);
+    if (b[0] >> 5 != 1)
+        return false;
+    if (b[0] == 0x20 && b[1] == 0x02) /* 6to4 */
+        return is_public_4(b + 2);
+    bool protocols = b[0] == 0x20 && b[1] == 0x01 && b[2] < 0x02; /* 2001::/23, with Teredo */
+    bool documents = (b[0] == 0x20 && b[1] == 0x01 && b[2] == 0x0d && b[3] == 0xb8) ||
+                     (b[0] == 0x3f && b[1] == 0xff && b[2] < 0x10);
+    return !protocols && !documents;
+}
+
+bool address_is_public(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        struct sockaddr_in in;
+        memcpy(&in, address, sizeof in);
+        return is_public_4((const unsigned char *)&in.sin_addr);
+    }
+    if (address->sa_family == AF_INET6) {
+        struct sockaddr_in6 in;
+        memcpy(&in, address, sizeof in);
+        return is_public_6((const unsigned char *)&in.sin6_addr);
+    }
+    return false;
+}

@@ -1,0 +1,4 @@
+#include "proto/notify.h"
+#include "tests/fuzz/fuzz.h"
+
+FUZZ_DECODER(notify)
