@@ -169,6 +169,13 @@ def waiting(client):
     return [post(f"/v1/studies/{study}/ask", ask) for ask in asks for study in ("waiting1", "waiting2")], 3800
 
 
+def overviews(client):
+    """Metrics and lists of nearly 10 000 studies, the default's most; they look at every one."""
+    for i in range(9900):
+        client.create(uniform(f"one-of-many-{i}"))
+    return [get("/metrics"), get("/v1/studies?label=a:b&limit=1"), get("/v1/studies?limit=1000")], 6
+
+
 LEASE_SECONDS = 30
 
 
@@ -181,7 +188,7 @@ def leases(client):
     return [get("/healthz")], 1
 
 
-CASES = [probes, series, filtered, predictions, pages, waiting, leases]
+CASES = [probes, series, filtered, predictions, pages, waiting, leases, overviews]
 
 
 def show(name, quiet, beside):
