@@ -14,7 +14,9 @@
 #include "core/algorithms/reason.h"
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
+#include "core/posterior/prior_mean.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,7 +158,26 @@ bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine, const
     return batch->n_picks >= engine->options.max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
 }
 
-/* Chooses a pick before the first reward: the most uncertain arm or the planned one if there is one left,
+/* The arm that is best in the sum of the sources. */
+static bool most_promising(const bandit_engine *engine, const bandit_select_limits *limits, uint32_t *arm)
+{
+    const bandit_sources *sources = engine->covariance.prior->sources;
+    double most = -INFINITY;
+    bool found = false;
+    for (size_t i = 0; i < bandit_arms_count(engine->arms); i++) {
+        if (bandit_is_withheld(limits, (uint32_t)i))
+            continue;
+        double value = bandit_sources_promise_of(sources, i);
+        if (!found || value > most) {
+            most = value;
+            *arm = (uint32_t)i;
+        }
+        found = true;
+    }
+    return found;
+}
+
+/* Chooses a pick before the first reward: if there are sources the arm that they promise most, then the most uncertain arm or the planned one if there is one left,
  * otherwise drawn without replacement. */
 static bandit_status first_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
                                const bandit_select_limits *limits, uint32_t *arm, bool *found,
@@ -167,6 +188,10 @@ static bandit_status first_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
     bandit_select_limits others = *limits;
     if (batch->prior) {
         *found = bandit_bbkb_most_uncertain(engine, batch, limits, arm);
+        return BANDIT_OK;
+    }
+    if (engine->covariance.prior && batch->n_first == 0) {
+        *found = most_promising(engine, limits, arm);
         return BANDIT_OK;
     }
     if (batch->n_picks < batch->n_planned && !bandit_is_withheld(limits, batch->planned[batch->n_picks])) {

@@ -2,16 +2,21 @@
 
 #include "core/arms/feasible.h"
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
+#include "core/posterior/prior_mean.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { TRIES = 64, ALLOWED = 64, LEAST = 4, MOST = 10, FOR_BEST = 6 };
+enum { TRIES = 64, ALLOWED = 64, LEAST = 4, MOST = 10, FOR_BEST = 6, WITH_SOURCES = 3, PROMISING = 512 };
 
 uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best)
 {
     uint64_t n = engine->arms->space->n + 1, horizon = engine->options.horizon;
     n = seeks_best ? FOR_BEST : n < LEAST ? LEAST : n > MOST ? MOST : n;
+    if (engine->covariance.prior)
+        n = WITH_SOURCES;
     if (horizon > 0 && n > horizon / 4)
         n = horizon / 4 > 0 ? horizon / 4 : 1;
     return n < engine->options.max_batch ? n : engine->options.max_batch;
@@ -76,6 +81,33 @@ static bandit_status choose_allowed(const bandit_engine *engine, bandit_genome *
     return status;
 }
 
+/* Of points of the sequence, the one that is best in the sum of the sources. `genes` is scratch. */
+static bandit_status choose_promising(const bandit_engine *engine, bandit_genome *genome,
+                                      const bandit_select_limits *limits, double *genes, double *coded,
+                                      bool *found, bandit_error *err)
+{
+    const bandit_sources *sources = engine->covariance.prior->sources;
+    size_t n = genome->space->n, d = bandit_arms_dimension(engine->arms);
+    double most = -INFINITY, *tried = bandit_alloc(n + d, sizeof *tried), *features = tried + n;
+    if (!tried)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (uint32_t i = 0; i < PROMISING && !bandit_pause(); i++) {
+        bandit_genome_net(genome, engine->batch, i, genes);
+        bandit_genome_point(genome, genes, tried);
+        if (!accepts(engine, limits, tried, true))
+            continue;
+        bandit_arms_scale_point(engine->arms, tried, features);
+        double value = bandit_sources_promise_at(sources, features);
+        if (!(value > most))
+            continue;
+        most = value;
+        *found = true;
+        memcpy(coded, tried, n * sizeof *coded);
+    }
+    free(tried);
+    return bandit_pause_status(err);
+}
+
 static bandit_status choose(const bandit_engine *engine, uint64_t number, const bandit_select_limits *limits,
                             way how, double *coded, bool *found, bandit_error *err)
 {
@@ -96,6 +128,9 @@ static bandit_status choose(const bandit_engine *engine, uint64_t number, const 
     if (status == BANDIT_OK && how == HALTON)
         status = bandit_genome_sequence(&genome, engine->batch, err);
     bool defaults = how != RANDOM && number == 0 && engine->batch == 0 && has_default(space);
+    bool first = number == (has_default(space) ? 1 : 0) && engine->batch == 0;
+    if (status == BANDIT_OK && how != RANDOM && first && engine->covariance.prior)
+        status = choose_promising(engine, &genome, limits, genes, coded, found, err);
     for (uint64_t attempt = 0; status == BANDIT_OK && attempt < 2 * tries && !*found; attempt++) {
         uint64_t index = number + attempt * ((uint64_t)1 << 20);
         if (defaults && attempt == 0)

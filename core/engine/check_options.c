@@ -86,6 +86,34 @@ static bandit_status check_kernel(const bandit_options *options, size_t dimensio
     return bandit_kernel_check(&kernel, dimension, err);
 }
 
+static bandit_status check_source(const bandit_source *s, size_t number, bandit_error *err)
+{
+    bool fine = s->n >= 1 && s->n <= BANDIT_SOURCE_POINTS && isfinite(s->shift);
+    for (size_t i = 0; fine && i < s->n; i++)
+        fine = isfinite(s->weights[i]);
+    for (size_t i = 0; fine && i < s->n_lengthscales; i++)
+        fine = s->lengthscales[i] >= 1e-150 && s->lengthscales[i] <= 1e150;
+    return fine ? BANDIT_OK
+                : bandit_fail(err, BANDIT_INVALID_OPTION, "", "the source %zu is not valid", number);
+}
+
+static bandit_status check_sources(const bandit_options *options, bandit_error *err)
+{
+    bandit_status status = BANDIT_OK;
+    bool learns = options->learn_lengthscale && options->learn_noise && options->standardize_rewards;
+    if (options->n_sources == 0)
+        return BANDIT_OK;
+    if (options->algorithm != BANDIT_LOG_EI || !learns || options->n_metrics > 0)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "",
+                           "sources are for log_ei with one metric and learned hyper-parameters");
+    if (options->n_sources > BANDIT_MOST_SOURCES)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "", "there are at most %d sources",
+                           BANDIT_MOST_SOURCES);
+    for (size_t i = 0; i < options->n_sources && status == BANDIT_OK; i++)
+        status = check_source(&options->sources[i], i, err);
+    return status;
+}
+
 bandit_status bandit_options_check(const bandit_options *options, size_t dimension, bandit_error *err)
 {
     bandit_algorithm algorithm = options->algorithm;
@@ -101,6 +129,8 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
     if (!bandit_algorithm_has_model(algorithm))
         return check_without_model(options, err);
     status = check_kernel(options, dimension, err);
+    if (status == BANDIT_OK)
+        status = check_sources(options, err);
     const bandit_algorithm_entry *entry = bandit_registry_entry(algorithm);
     if (status == BANDIT_OK && entry->check)
         status = entry->check(options, dimension, err);

@@ -55,6 +55,7 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
         status = bandit_covariance_init(&engine->covariance, &engine->options.kernel, arms, err);
         if (status != BANDIT_OK)
             goto fail;
+        engine->covariance.prior = options->prior_mean;
     }
     status = table->open(engine, err);
     if (status == BANDIT_OK && !refits) /* if it refits, the inner engine does this */

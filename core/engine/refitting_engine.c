@@ -48,11 +48,16 @@ static const bandit_refitting_engine *self_const(const bandit_engine *engine)
 
 /* ---- the inner engine ---------------------------------------------------------------------------------- */
 
-/* The options of an inner engine under *l. Its lengthscales go into `lengthscales`: one per feature, or none. */
-static bandit_options inner_options(const bandit_refitting_engine *e, const bandit_fitted *l,
-                                    double *lengthscales)
+/* The options of an inner engine under *l. Its lengthscales go into `lengthscales`: one per feature, or none. Its prior
+ * mean is the one that is not in force. */
+static bandit_options inner_options(bandit_refitting_engine *e, const bandit_fitted *l, double *lengthscales)
 {
     bandit_options o = e->base.options;
+    bandit_prior_mean *prior = &e->priors[1 - e->prior_in_force];
+    *prior = bandit_fitted_prior_mean(l, &e->sources);
+    o.prior_mean = e->sources.n > 0 ? prior : NULL;
+    o.sources = NULL;
+    o.n_sources = 0;
     double unit = bandit_fitted_unit(l);
     o.learn_lengthscale = o.learn_noise = o.learn_norm_bound = o.standardize_rewards = o.warp_rewards = false;
     o.noise_std = bandit_refitting_noise(e, l);
@@ -69,7 +74,7 @@ static bandit_options inner_options(const bandit_refitting_engine *e, const band
 }
 
 /* A new inner engine, whose first batch follows the current one. */
-static bandit_status new_inner(bandit_engine **out, const bandit_refitting_engine *e, const bandit_fitted *l,
+static bandit_status new_inner(bandit_engine **out, bandit_refitting_engine *e, const bandit_fitted *l,
                                bandit_error *err)
 {
     bandit_options o = inner_options(e, l, e->lengthscales);
@@ -89,7 +94,15 @@ static bandit_status new_inner(bandit_engine **out, const bandit_refitting_engin
 static bandit_status refitting_open(bandit_engine *engine, bandit_error *err)
 {
     bandit_refitting_engine *e = self(engine);
-    bandit_status status = bandit_fit_settings_init(&e->settings, &engine->options, engine->arms, err);
+    bandit_options *o = &engine->options;
+    bandit_status status = bandit_fit_settings_init(&e->settings, o, engine->arms, err);
+    if (status == BANDIT_OK)
+        status = bandit_sources_init(&e->sources, &o->kernel, o->sources, o->n_sources, engine->arms, err);
+    if (status == BANDIT_OK)
+        status = bandit_sources_cover(&e->sources, err);
+    if (status == BANDIT_OK && e->sources.n > 0)
+        e->settings.sources = &e->sources;
+    o->sources = NULL; /* they were borrowed */
     if (status == BANDIT_OK)
         status = bandit_fitted_prior(&e->fitted, &e->settings, err);
     if (status != BANDIT_OK)
@@ -98,7 +111,9 @@ static bandit_status refitting_open(bandit_engine *engine, bandit_error *err)
     e->lengthscales = bandit_alloc(e->n_inner_lengthscales, sizeof *e->lengthscales);
     if (!e->lengthscales)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    return new_inner(&e->inner, e, &e->fitted, err);
+    status = new_inner(&e->inner, e, &e->fitted, err);
+    e->prior_in_force = 1 - e->prior_in_force;
+    return status;
 }
 
 static void refitting_close(bandit_engine *engine)
@@ -107,6 +122,7 @@ static void refitting_close(bandit_engine *engine)
     bandit_engine_free(e->inner);
     bandit_fit_settings_clear(&e->settings);
     bandit_fitted_clear(&e->fitted);
+    bandit_sources_clear(&e->sources);
     bandit_ledger_clear(&e->ledger);
     bandit_ledger_clear(&e->next);
     bandit_ledger_clear(&e->mapped);
@@ -185,6 +201,8 @@ static bandit_status refitting_begin_batch(bandit_engine *engine, const bandit_r
     bandit_engine *inner = NULL;
     bandit_status status = bandit_refitting_take_results(e, results, n_results, err);
     if (status == BANDIT_OK)
+        status = bandit_sources_cover(&e->sources, err);
+    if (status == BANDIT_OK)
         status = bandit_ledger_add(&e->next, &e->ledger, bandit_arms_count(engine->arms), e->results,
                                    n_results, err);
     if (status == BANDIT_OK)
@@ -212,6 +230,7 @@ static bandit_status refitting_begin_batch(bandit_engine *engine, const bandit_r
         bandit_engine_free(e->inner);
         bandit_fitted_clear(&e->fitted);
         e->inner = inner;
+        e->prior_in_force = 1 - e->prior_in_force;
         e->fitted = fitted;
         e->stale = false;
     }
@@ -288,6 +307,7 @@ static bandit_status refitting_restore(bandit_engine *engine, const bandit_check
     bandit_engine_free(e->inner);
     e->inner = NULL;
     bandit_options o = inner_options(e, &e->fitted, e->lengthscales);
+    e->prior_in_force = 1 - e->prior_in_force;
     o.norm_bound = state.norm_bound;
     o.noise_std = bandit_refitting_noise_seen(e, &e->fitted, &e->ledger, e->within, e->within_degrees);
     status = bandit_engine_restore(&e->inner, engine->arms, &o, engine->memory_limit, &inner, pending,
@@ -298,7 +318,7 @@ static bandit_status refitting_restore(bandit_engine *engine, const bandit_check
     bandit_checkpoint again = {0};
     e->inner->table->checkpoint(e->inner, &again);
     if (!bandit_reserve((void **)&e->state, &e->capacity_state,
-                        bandit_refitting_state_bytes(&e->fitted, &e->errors, again.n_state), 1))
+                        bandit_refitting_state_bytes(e, &e->fitted, &e->errors, again.n_state), 1))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_refitting_write_state(e);
     return BANDIT_OK;
@@ -409,6 +429,8 @@ static void refitting_describe(const bandit_engine *engine, bandit_description *
     out->warp_scale = l->scale;
     out->warp_power = l->power;
     out->fitted_on = l->fitted_on;
+    out->source_weights = l->source_weights;
+    out->n_sources = e->sources.n;
     for (size_t i = 0; i < l->n_aside; i++)
         out->set_aside += l->aside[i].count;
 }

@@ -11,6 +11,9 @@ typedef struct bandit_refitting_engine {
     bandit_engine base;
     bandit_fit_settings settings;
     bandit_fitted fitted;
+    bandit_sources sources;      /* of a study that learns from others */
+    bandit_prior_mean priors[2]; /* of the inner engine, and of the next one */
+    unsigned prior_in_force;
     bandit_ledger ledger, next, mapped;     /* current; of the next batch; in the units of the inner engine */
     bandit_told_errors errors, next_errors; /* current; of the next batch */
     double within, within_degrees;          /* squares about the means of the arms; degrees of freedom */
@@ -26,7 +29,8 @@ typedef struct bandit_refitting_engine {
     size_t capacity_results, capacity_state;
 } bandit_refitting_engine;
 
-/* The stored state, in the byte order of the machine. After it come the power, if rewards are warped, then what
+/* The stored state, in the byte order of the machine. After it come the power, if rewards are warped, the weights of
+ * the sources, if there are any, then what
  * follows from told errors, if there are any (refitting_state.c), lengthscales, outliers, the rows of told errors,
  * and the inner state. */
 typedef struct bandit_refitting_state {
@@ -102,7 +106,8 @@ bandit_status bandit_refitting_withhold_aside(const bandit_refitting_engine *e, 
 /* ---- refitting_state.c --------------------------------------------------------------------------------- */
 
 /* Bytes of the state with these told errors and n_inner bytes of the inner engine. */
-size_t bandit_refitting_state_bytes(const bandit_fitted *l, const bandit_told_errors *errors, size_t n_inner);
+size_t bandit_refitting_state_bytes(const bandit_refitting_engine *e, const bandit_fitted *l,
+                                    const bandit_told_errors *errors, size_t n_inner);
 
 /* Reserves memory for the state of a batch that takes n results. Returns false when out of memory. */
 bool bandit_refitting_reserve_state(bandit_refitting_engine *e, const bandit_fitted *l, size_t n);

@@ -8,9 +8,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double standardized(const bandit_fitted *l, double reward)
+/* A reward in the units of the inner engine, less the prior mean. */
+static double standardized(const bandit_refitting_engine *e, const bandit_fitted *l, uint32_t arm,
+                           double reward)
 {
-    return (bandit_fitted_fold(l, reward) - bandit_fitted_shift(l)) / bandit_fitted_unit(l);
+    double z = (bandit_fitted_fold(l, reward) - bandit_fitted_shift(l)) / bandit_fitted_unit(l);
+    if (e->sources.n == 0)
+        return z;
+    bandit_prior_mean prior = bandit_fitted_prior_mean(l, &e->sources);
+    return z - bandit_prior_mean_of(&prior, arm);
 }
 
 void bandit_refitting_map_ledger(bandit_refitting_engine *e, const bandit_fitted *l,
@@ -24,7 +30,7 @@ void bandit_refitting_map_ledger(bandit_refitting_engine *e, const bandit_fitted
         bandit_arm_sum sum = bandit_fitted_counted(l, &ledger->sums[i], errors);
         if (sum.count == 0)
             continue;
-        double mean = standardized(l, sum.sum / (double)sum.count);
+        double mean = standardized(e, l, sum.arm, sum.sum / (double)sum.count);
         sum.sum = (double)sum.count * mean;
         out->sums[out->n++] = sum;
         out->observations += sum.count;
@@ -129,7 +135,7 @@ void bandit_refitting_standardize_results(bandit_refitting_engine *e)
     for (size_t i = 0; i < e->n_taken; i++) {
         bandit_result *r = &e->results[i];
         r->weight = bandit_fitted_weight(&e->fitted, bandit_error_of_pull(r), r->reward);
-        r->reward = standardized(&e->fitted, r->reward);
+        r->reward = standardized(e, &e->fitted, r->arm, r->reward);
         r->error = 0.0;
     }
 }

@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* By whether rewards are warped, and whether errors were told. */
-static const char MAGIC[2][2][8] = {{"learn 2", "learn 4"}, {"learn 3", "learn 5"}};
+/* By whether there are sources, whether rewards are warped, and whether errors were told. */
+static const char MAGIC[2][2][2][8] = {{{"learn 2", "learn 4"}, {"learn 3", "learn 5"}},
+                                       {{"learn 6", "learn 8"}, {"learn 7", "learn 9"}}};
 
 /* What follows from told errors. */
 typedef struct told_part {
@@ -27,11 +28,17 @@ static bool has_told(const bandit_fitted *l, const bandit_told_errors *errors)
     return errors->n > 0 || l->unit_noise != l->noise;
 }
 
-size_t bandit_refitting_state_bytes(const bandit_fitted *l, const bandit_told_errors *errors, size_t n_inner)
+static size_t source_bytes(const bandit_refitting_engine *e)
+{
+    return e->sources.n * sizeof(double);
+}
+
+size_t bandit_refitting_state_bytes(const bandit_refitting_engine *e, const bandit_fitted *l,
+                                    const bandit_told_errors *errors, size_t n_inner)
 {
     size_t told = has_told(l, errors) ? sizeof(told_part) + errors->n * sizeof(bandit_error_row) : 0;
-    return sizeof(bandit_refitting_state) + power_bytes(l->warped) + l->n_lengthscales * sizeof(double) +
-           l->n_aside * sizeof(bandit_arm_sum) + told + n_inner;
+    return sizeof(bandit_refitting_state) + power_bytes(l->warped) + source_bytes(e) +
+           l->n_lengthscales * sizeof(double) + l->n_aside * sizeof(bandit_arm_sum) + told + n_inner;
 }
 
 static void put(unsigned char **at, const void *from, size_t size)
@@ -64,10 +71,11 @@ void bandit_refitting_write_state(bandit_refitting_engine *e)
                                     .norm_bound = e->inner->options.norm_bound};
     bool told = has_told(l, &e->errors);
     told_part part = {l->unit_noise, l->least_error, e->errors.n};
-    memcpy(state.magic, MAGIC[l->warped][told], sizeof state.magic);
+    memcpy(state.magic, MAGIC[e->sources.n > 0][l->warped][told], sizeof state.magic);
     unsigned char *at = e->state;
     put(&at, &state, sizeof state);
     put(&at, &l->power, power_bytes(l->warped));
+    put(&at, l->source_weights, source_bytes(e));
     put(&at, &part, told ? sizeof part : 0);
     put(&at, l->lengthscales, l->n_lengthscales * sizeof(double));
     for (size_t i = 0; i < l->n_aside; i++) {
@@ -91,7 +99,7 @@ bool bandit_refitting_reserve_state(bandit_refitting_engine *e, const bandit_fit
     if (e->next_errors.n > 0)
         inner += e->next_errors.n * sizeof(bandit_error_row);
     return bandit_reserve_keep((void **)&e->state, &e->capacity_state, e->n_state,
-                               bandit_refitting_state_bytes(l, &e->next_errors, inner), 1);
+                               bandit_refitting_state_bytes(e, l, &e->next_errors, inner), 1);
 }
 
 static bool is_positive(double x)
@@ -102,6 +110,14 @@ static bool is_positive(double x)
 static bool is_at_least_0(double x)
 {
     return isfinite(x) && x >= 0.0;
+}
+
+static bool are_finite(const double *x, size_t n)
+{
+    bool finite = true;
+    for (size_t i = 0; i < n; i++)
+        finite &= isfinite(x[i]) != 0;
+    return finite;
 }
 
 /* Whether an engine can have written these values. `left`: number of bytes after them. */
@@ -195,22 +211,25 @@ bandit_status bandit_refitting_read_state(bandit_refitting_engine *e, const band
     bandit_fitted *l = &e->fitted;
     const unsigned char *at = checkpoint->state;
     size_t n = checkpoint->n_state;
-    if (n < sizeof *state + power_bytes(e->settings.warp))
+    if (n < sizeof *state + power_bytes(e->settings.warp) + source_bytes(e))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state of %zu bytes is too short", n);
     memcpy(state, at, sizeof *state);
     at += sizeof *state;
     l->power = 1.0;
     memcpy(&l->power, at, power_bytes(e->settings.warp));
     at += power_bytes(e->settings.warp);
-    bool told = memcmp(state->magic, MAGIC[e->settings.warp][true], sizeof state->magic) == 0;
-    if (!told && memcmp(state->magic, MAGIC[e->settings.warp][false], sizeof state->magic) != 0)
+    memcpy(l->source_weights, at, source_bytes(e));
+    at += source_bytes(e);
+    const char(*magic)[8] = MAGIC[e->sources.n > 0][e->settings.warp];
+    bool told = memcmp(state->magic, magic[true], sizeof state->magic) == 0;
+    if (!told && memcmp(state->magic, magic[false], sizeof state->magic) != 0)
         return bandit_fail(err, BANDIT_INVALID_STATE, "",
                            "the stored state is of another kind or machine type");
     const unsigned char *end = checkpoint->state + n;
     told_part part;
     take_state(e, state);
     if (!read_told_part(l, told, (size_t)(end - at), &at, &part) || !is_valid(e, state, (size_t)(end - at)) ||
-        !(l->power >= 0.0 && l->power <= 4.0))
+        !(l->power >= 0.0 && l->power <= 4.0) || !are_finite(l->source_weights, e->sources.n))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored hyper-parameters are not valid");
     bandit_status status = read_lists(l, state->n_aside, &at, err);
     if (status == BANDIT_OK)

@@ -20,6 +20,12 @@ static bandit_status check_algorithm(const bandit_engine *engine, bandit_error *
     if (o->algorithm == BANDIT_PI_GP_UCB)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "", "%s has a model of each cell, not one of all points",
                            name);
+    bandit_description about;
+    bandit_engine_describe(engine, &about);
+    for (size_t i = 0; i < about.n_sources; i++)
+        if (about.source_weights[i] != 0.0)
+            return bandit_fail(err, BANDIT_UNSUPPORTED, "",
+                               "a model that takes a part from other studies cannot be examined");
     if (o->algorithm == BANDIT_S_GP_TS && o->posterior == BANDIT_POSTERIOR_FEATURES)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "", "the posterior on features cannot be examined");
     return BANDIT_OK;

@@ -124,6 +124,14 @@ bandit_fit_data bandit_fit_settings_data(const bandit_fit_settings *settings)
                              .learn_power = settings->warp};
 }
 
+bandit_prior_mean bandit_fitted_prior_mean(const bandit_fitted *l, const bandit_sources *sources)
+{
+    bandit_prior_mean prior = {.sources = sources};
+    for (size_t i = 0; i < sources->n; i++)
+        prior.weights[i] = l->source_weights[i] / sqrt(l->signal);
+    return prior;
+}
+
 bandit_hyperparameters bandit_fitted_hyperparameters(const bandit_fitted *l)
 {
     return (bandit_hyperparameters){.lengthscales = l->lengthscales,

@@ -3,6 +3,7 @@
 #include "bandit/space.h"
 #include "core/base/allocate.h"
 #include "core/learning/fit_settings.h"
+#include "core/learning/sample.h"
 
 #include <assert.h>
 #include <float.h>
@@ -14,7 +15,6 @@ enum {
     EXACT = 256,      /* up to this many arms are fitted exactly */
     MOST_ARMS = 1000, /* with more arms, every n-th is fitted */
     INDUCING = 128,
-    EXACT_EVALUATIONS = 60,
     SPARSE_EVALUATIONS = 25,
     FEWEST_JUDGED = 10, /* fewer arms have no outliers */
     MOST_JUDGED = 32    /* arms set aside in one fit, at most; also at most a tenth of all */
@@ -22,34 +22,12 @@ enum {
 
 /* ---- one fit ------------------------------------------------------------------------------------------- */
 
-/* The rewards of a fit. A row has the pulls of one arm that are used, or those that are set aside. */
-typedef struct sample {
-    const bandit_fit_settings *settings;
-    const bandit_executor *executor;
-    size_t n;
-    bandit_arm_sum *rows; /* n: as reported; the rows that are kept come first, then those set aside */
-    size_t n_kept;
-    double *told;           /* n: squared error of a pull, in the units of the rewards; 0: none was told */
-    bandit_arm_sum *former; /* n_former: the rows that the previous fit in judge kept */
-    size_t n_former;
-    bandit_fit_fixed fixed; /* the results of that fit that can be used again */
-    double *value;          /* n: standardized means */
-    double *count;          /* n */
-    double *points;         /* n x dimension */
-    double *gram; /* n x n if the kernel has no lengthscales; leading dimension n_kept while fitting */
-    double *surprise, *scratch;    /* n */
-    double within, within_degrees; /* squares within arms, standardized; degrees of freedom */
-    double *variance;              /* n: as bandit_fit_data.variance */
-    bandit_fit_within *repeats;    /* n_repeats: within the rows that have told errors */
-    size_t n_repeats;
-    const bandit_told_errors *errors; /* NULL: none were told */
-} sample;
-
-static void sample_clear(sample *s)
+static void sample_clear(bandit_sample *s)
 {
     free(s->rows);
     free(s->told);
     free(s->variance);
+    free(s->offset);
     free(s->repeats);
     free(s->former);
     free(s->fixed.theta);
@@ -93,7 +71,7 @@ static double lowest_read(double worst, double best)
 static const double LEAST_UNIT = 1e-3;
 
 /* Step 1 of hyperparameters.h. */
-static void standardize(bandit_fitted *out, sample *s)
+static void standardize(bandit_fitted *out, bandit_sample *s)
 {
     size_t n = s->n;
     double *sorted = s->scratch;
@@ -121,14 +99,14 @@ static void standardize(bandit_fitted *out, sample *s)
         out->scale = 1.0; /* all rewards are the same */
 }
 
-static void push_row(sample *s, bandit_arm_sum row, double squared_error)
+static void push_row(bandit_sample *s, bandit_arm_sum row, double squared_error)
 {
     s->told[s->n] = squared_error;
     s->rows[s->n++] = row;
 }
 
 /* The mean squared error of an arm's pulls, all of which are in `row`; 0 if none was told. */
-static double mean_error(const sample *s, double least_error, bandit_arm_sum row)
+static double mean_error(const bandit_sample *s, double least_error, bandit_arm_sum row)
 {
     size_t first, n = s->errors ? bandit_told_errors_of(s->errors, row.arm, &first) : 0;
     double variance = 0.0;
@@ -138,7 +116,7 @@ static double mean_error(const sample *s, double least_error, bandit_arm_sum row
 }
 
 /* Adds the rows of an arm: one for each size of told errors, and one for pulls without. */
-static void add_rows(sample *s, double least_error, bandit_arm_sum row)
+static void add_rows(bandit_sample *s, double least_error, bandit_arm_sum row)
 {
     size_t first, n = s->errors ? bandit_told_errors_of(s->errors, row.arm, &first) : 0;
     for (size_t i = 0; i < n; i++) {
@@ -166,7 +144,7 @@ static size_t told_rows(const bandit_told_errors *errors, const bandit_ledger *l
 
 /* Collects the arms with a reward, with separate rows for what is set aside of them. If there are many arms,
  * only every n-th. */
-static bandit_status sample_rows(sample *s, const bandit_fitted *from, double least_error,
+static bandit_status sample_rows(bandit_sample *s, const bandit_fitted *from, double least_error,
                                  const bandit_ledger *ledger, bandit_error *err)
 {
     size_t d = s->settings->arms->dimension, aside = 0;
@@ -176,6 +154,8 @@ static bandit_status sample_rows(sample *s, const bandit_fitted *from, double le
     s->rows = bandit_alloc(most, sizeof *s->rows);
     s->told = bandit_alloc(most, sizeof *s->told);
     s->variance = bandit_alloc(most, sizeof *s->variance);
+    if (s->settings->sources)
+        s->offset = bandit_alloc(most, sizeof *s->offset);
     s->repeats = bandit_alloc(s->errors ? s->errors->n : 0, sizeof *s->repeats);
     s->former = bandit_alloc(most, sizeof *s->former);
     s->fixed.theta = bandit_alloc(from->n_lengthscales + 3, sizeof *s->fixed.theta);
@@ -185,8 +165,9 @@ static bandit_status sample_rows(sample *s, const bandit_fitted *from, double le
     s->scratch = bandit_alloc(most, sizeof *s->scratch);
     s->points = bandit_alloc(most, d * sizeof *s->points);
     s->gram = bandit_alloc(s->settings->group ? 0 : most, most * sizeof *s->gram);
-    if (!s->rows || !s->told || !s->variance || !s->repeats || !s->former || !s->fixed.theta || !s->value ||
-        !s->count || !s->surprise || !s->scratch || !s->points || !s->gram)
+    if (!s->rows || (s->settings->sources && !s->offset) || !s->told || !s->variance || !s->repeats ||
+        !s->former || !s->fixed.theta || !s->value || !s->count || !s->surprise || !s->scratch ||
+        !s->points || !s->gram)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     for (size_t i = 0; i < ledger->n; i++) {
         bandit_arm_sum row = ledger->sums[i];
@@ -224,8 +205,16 @@ static double told_variance(const bandit_fitted *l, const bandit_arm_sum *row, d
     return error * error;
 }
 
-/* Prepares values, counts and points of the kept rows for the fit. */
-static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
+/* The prior mean at an arm, in standardized rewards. */
+static double prior_of(const bandit_sample *s, const bandit_fitted *l, uint32_t arm)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < s->settings->sources->n; i++)
+        sum += l->source_weights[i] * bandit_source_value(s->settings->sources, i, arm);
+    return sum;
+}
+
+bandit_fit_data bandit_sample_lay_out(bandit_sample *s, const bandit_fitted *l)
 {
     const bandit_arms *arms = s->settings->arms;
     bandit_fit_data data = bandit_fit_settings_data(s->settings);
@@ -236,6 +225,8 @@ static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
         s->variance[i] = told_variance(l, &s->rows[i], s->told[i]);
         for (size_t j = 0; j < d; j++)
             s->points[i * d + j] = bandit_arms_feature(arms, s->rows[i].arm, j);
+        if (s->offset)
+            s->offset[i] = prior_of(s, l, s->rows[i].arm);
     }
     for (size_t i = 0; i < n && !s->settings->group; i++) {
         for (size_t k = 0; k <= i; k++) {
@@ -252,6 +243,7 @@ static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
     data.gram = s->settings->group ? NULL : s->gram;
     data.count = s->count;
     data.mean = s->value;
+    data.offset = s->offset;
     if (s->errors) {
         data.variance = s->variance;
         data.told = s->repeats;
@@ -262,12 +254,10 @@ static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
     return data;
 }
 
-/* Fits the kept rows, starting from *l; *value: the objective. With `evaluations` 0 it only computes the
- * surprise at *l. `fixed`: reusable results for these rows, or NULL. */
-static bandit_status fit(sample *s, bandit_fitted *l, size_t evaluations, bandit_fit_fixed *fixed,
-                         double *value, bandit_error *err)
+bandit_status bandit_sample_fit(bandit_sample *s, bandit_fitted *l, size_t evaluations,
+                                bandit_fit_fixed *fixed, double *value, bandit_error *err)
 {
-    bandit_fit_data data = lay_out(s, l);
+    bandit_fit_data data = bandit_sample_lay_out(s, l);
     bool exact = data.n <= EXACT;
     bandit_fit_limits limits = {.max_inducing = exact ? EXACT : INDUCING, .max_evaluations = evaluations};
     bandit_hyperparameters h = bandit_fitted_hyperparameters(l);
@@ -287,6 +277,18 @@ static bandit_status fit(sample *s, bandit_fitted *l, size_t evaluations, bandit
     return status;
 }
 
+bandit_status bandit_fitted_copy(bandit_fitted *out, const bandit_fitted *from, bandit_error *err)
+{
+    *out = *from;
+    out->aside = NULL;
+    out->n_aside = 0;
+    out->lengthscales = bandit_alloc(from->n_lengthscales, sizeof *out->lengthscales);
+    if (!out->lengthscales)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    memcpy(out->lengthscales, from->lengthscales, from->n_lengthscales * sizeof *out->lengthscales);
+    return BANDIT_OK;
+}
+
 /* ---- outliers ------------------------------------------------------------------------------------------ */
 
 /* The gain in log likelihood when a residual of this squared size gets a variance of its own. */
@@ -302,7 +304,7 @@ static double stray_density(double value)
     return log(0.02 / (pi * width * (1.0 + value * value / (width * width))));
 }
 
-static void swap_rows(sample *s, size_t i, size_t k)
+static void swap_rows(bandit_sample *s, size_t i, size_t k)
 {
     bandit_arm_sum kept = s->rows[i];
     s->rows[i] = s->rows[k];
@@ -313,7 +315,7 @@ static void swap_rows(sample *s, size_t i, size_t k)
 }
 
 /* Moves rows far above the others behind the kept ones. */
-static void set_aside_far(sample *s, const bandit_fitted *l, size_t most)
+static void set_aside_far(bandit_sample *s, const bandit_fitted *l, size_t most)
 {
     const double far = 20.0;
     for (size_t i = s->n_kept; i-- > 0 && s->n - s->n_kept < most;)
@@ -322,7 +324,7 @@ static void set_aside_far(sample *s, const bandit_fitted *l, size_t most)
 }
 
 /* Moves the rows that are suspects under *l behind the kept ones, the worst first. */
-static bandit_status set_aside(sample *s, bandit_fitted *l, bandit_error *err)
+static bandit_status set_aside(bandit_sample *s, bandit_fitted *l, bandit_error *err)
 {
     size_t most = s->n / 10 < MOST_JUDGED ? s->n / 10 : MOST_JUDGED;
     s->n_kept = s->n;
@@ -331,7 +333,7 @@ static bandit_status set_aside(sample *s, bandit_fitted *l, bandit_error *err)
     while (s->n - s->n_kept < most) {
         double value;
         size_t worst = 0;
-        bandit_status status = fit(s, l, 0, NULL, &value, err);
+        bandit_status status = bandit_sample_fit(s, l, 0, NULL, &value, err);
         if (status != BANDIT_OK)
             return status;
         for (size_t i = 1; i < s->n_kept; i++)
@@ -344,20 +346,8 @@ static bandit_status set_aside(sample *s, bandit_fitted *l, bandit_error *err)
     return BANDIT_OK;
 }
 
-static bandit_status copy_fitted(bandit_fitted *out, const bandit_fitted *from, bandit_error *err)
-{
-    *out = *from;
-    out->aside = NULL;
-    out->n_aside = 0;
-    out->lengthscales = bandit_alloc(from->n_lengthscales, sizeof *out->lengthscales);
-    if (!out->lengthscales)
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    memcpy(out->lengthscales, from->lengthscales, from->n_lengthscales * sizeof *out->lengthscales);
-    return BANDIT_OK;
-}
-
 /* Whether the kept rows are those of the previous fit, in the same order. */
-static bool keeps_the_same(const sample *s)
+static bool keeps_the_same(const bandit_sample *s)
 {
     bool same = s->n_kept == s->n_former;
     for (size_t i = 0; i < s->n_kept && same; i++)
@@ -367,7 +357,7 @@ static bool keeps_the_same(const sample *s)
 }
 
 /* The log density of the rows set aside, as outliers. */
-static double strays(const sample *s, const bandit_fitted *l)
+static double strays(const bandit_sample *s, const bandit_fitted *l)
 {
     double sum = 0.0;
     for (size_t i = s->n_kept; i < s->n; i++)
@@ -377,12 +367,12 @@ static double strays(const sample *s, const bandit_fitted *l)
 
 /* Step 2 of hyperparameters.h. *l is the fit to all rows, with value `all`. It becomes the fit without the
  * suspects if that is likelier. `before`: hyper-parameters that do not depend on the newest rewards. */
-static bandit_status judge(sample *s, bandit_fitted *l, const bandit_fitted *before, double all,
+static bandit_status judge(bandit_sample *s, bandit_fitted *l, const bandit_fitted *before, double all,
                            bandit_error *err)
 {
     bandit_fitted without = {0};
     double value = -INFINITY;
-    bandit_status status = copy_fitted(&without, before, err);
+    bandit_status status = bandit_fitted_copy(&without, before, err);
     if (status != BANDIT_OK)
         return status;
     without.offset = l->offset;
@@ -391,6 +381,7 @@ static bandit_status judge(sample *s, bandit_fitted *l, const bandit_fitted *bef
     without.high = l->high;
     without.range = l->range;
     without.least_error = l->least_error;
+    memcpy(without.source_weights, l->source_weights, sizeof without.source_weights);
     if (!s->settings->learn_noise)
         without.noise = l->noise;
     for (int round = 0; round < 2 && status == BANDIT_OK; round++) {
@@ -400,7 +391,7 @@ static bandit_status judge(sample *s, bandit_fitted *l, const bandit_fitted *bef
         s->fixed.known = s->fixed.known && keeps_the_same(s);
         memcpy(s->former, s->rows, s->n_kept * sizeof *s->former);
         s->n_former = s->n_kept;
-        status = fit(s, &without, EXACT_EVALUATIONS, &s->fixed, &value, err);
+        status = bandit_sample_fit(s, &without, BANDIT_SAMPLE_EVALUATIONS, &s->fixed, &value, err);
     }
     if (status == BANDIT_OK && s->n_kept < s->n && value + strays(s, &without) > all) {
         double *lengthscales = l->lengthscales;
@@ -419,7 +410,7 @@ static int compare_rows(const void *a, const void *b)
     return (x->arm > y->arm) - (x->arm < y->arm);
 }
 
-static bandit_status keep_aside(const sample *s, bandit_fitted *out, bandit_error *err)
+static bandit_status keep_aside(const bandit_sample *s, bandit_fitted *out, bandit_error *err)
 {
     size_t n = s->n - s->n_kept;
     if (n == 0)
@@ -446,11 +437,12 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
                            const bandit_ledger *ledger, const bandit_told_errors *errors, double within,
                            double within_degrees, const bandit_executor *executor, bandit_error *err)
 {
-    sample s = {
+    bandit_sample s = {
         .settings = settings, .executor = executor, .errors = errors && errors->n > 0 ? errors : NULL};
     double all;
-    bandit_status status = copy_fitted(out, from, err);
+    bandit_status status = bandit_fitted_copy(out, from, err);
     out->least_error = 0.0;
+    memset(out->source_weights, 0, sizeof out->source_weights);
     if (status == BANDIT_OK && s.errors)
         status = bandit_fitted_set_least_error(out, s.errors, err);
     if (status == BANDIT_OK)
@@ -467,7 +459,9 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
         s.repeats[i].squares = s.repeats[i].squares / out->scale / out->scale;
         s.repeats[i].variance = s.repeats[i].variance / out->scale / out->scale;
     }
-    status = fit(&s, out, EXACT_EVALUATIONS, NULL, &all, err);
+    status = bandit_sample_fit(&s, out, BANDIT_SAMPLE_EVALUATIONS, NULL, &all, err);
+    if (status == BANDIT_OK && settings->sources)
+        status = bandit_sample_learn_sources(&s, out, &all, err);
     if (status == BANDIT_OK && settings->standardize && s.n >= FEWEST_JUDGED)
         status = judge(&s, out, from->fitted_on >= FEWEST_JUDGED ? from : out, all, err);
     out->fitted_on = ledger->observations;

@@ -45,6 +45,7 @@
 #include "bandit/engine.h"
 #include "core/learning/warp.h"
 #include "core/posterior/ledger.h"
+#include "core/posterior/prior_mean.h"
 #include "core/posterior/told_errors.h"
 
 #include <math.h>
@@ -55,12 +56,13 @@ typedef struct bandit_fit_settings {
     bandit_kernel_type kernel;
     double nu;
     bool learn_lengthscale, learn_noise, standardize, warp;
-    bool better_half;           /* the unit of the warp may be that of the better half of the rewards */
-    const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL if they are learned */
-    size_t n_lengthscales;      /* number of lengthscales of the fit */
-    size_t *group;              /* for each feature, the index of its lengthscale; owned */
-    double *extent;             /* n_lengthscales; owned */
-    double noise_std;           /* as given, in the units of the rewards; used if noise is not learned */
+    bool better_half;              /* the unit of the warp may be that of the better half of the rewards */
+    const double *lengthscales;    /* as given: n_lengthscales; borrowed. NULL if they are learned */
+    size_t n_lengthscales;         /* number of lengthscales of the fit */
+    size_t *group;                 /* for each feature, the index of its lengthscale; owned */
+    double *extent;                /* n_lengthscales; owned */
+    double noise_std;              /* as given, in the units of the rewards; used if noise is not learned */
+    const bandit_sources *sources; /* borrowed; NULL: none */
 } bandit_fit_settings;
 
 /* The results of the last fit. Starts as {0}. */
@@ -77,6 +79,8 @@ typedef struct bandit_fitted {
     bandit_arm_sum *aside; /* n_aside: outliers, ascending by arm; owned */
     size_t n_aside;
     uint64_t fitted_on; /* number of rewards; 0: the values are the peak of the priors */
+    /* What each source counts, in standardized rewards: sum_i w_i m_i(x) is the prior mean. */
+    double source_weights[BANDIT_MOST_SOURCES];
 } bandit_fitted;
 
 /* Errors: BANDIT_NO_MEMORY. `options` and `arms` are borrowed. */
@@ -109,6 +113,19 @@ float bandit_fitted_weight(const bandit_fitted *fitted, double squared_error, do
  * the rewards. If some are set aside, the others have the mean weight of all. `errors` may be NULL. */
 bandit_arm_sum bandit_fitted_counted(const bandit_fitted *fitted, const bandit_arm_sum *sum,
                                      const bandit_told_errors *errors);
+
+/* The prior mean in the units of the inner model, as of bandit_options.prior_mean; it borrows the sources, and is
+ * only to be used where there are some. */
+bandit_prior_mean bandit_fitted_prior_mean(const bandit_fitted *fitted, const bandit_sources *sources);
+
+/* Whether some source counts. */
+static inline bool bandit_fitted_has_sources(const bandit_fitted *fitted)
+{
+    bool has = false;
+    for (size_t i = 0; i < BANDIT_MOST_SOURCES; i++)
+        has |= fitted->source_weights[i] != 0.0;
+    return has;
+}
 
 /* Whether a fit is due at this number of rewards. It is at the latest when the number has doubled; sooner
  * while fits are cheap, and for warped rewards at each one while a fit is cheaper than a pick. */

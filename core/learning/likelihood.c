@@ -127,6 +127,11 @@ static bool allocate(bandit_likelihood *o)
            o->ones && o->right && o->sums && o->product && o->values && o->by_power && o->noise && o->weight;
 }
 
+static double offset_of(const bandit_fit_data *data, size_t i)
+{
+    return data->offset ? data->offset[i] : 0.0;
+}
+
 bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_data *data, size_t max_inducing,
                                      const double *lengthscales, bandit_error *err)
 {
@@ -136,7 +141,8 @@ bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_da
         bandit_likelihood_clear(out);
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
-    memcpy(out->values, data->mean, data->n * sizeof *out->values);
+    for (size_t i = 0; i < data->n; i++)
+        out->values[i] = data->mean[i] - offset_of(data, i);
     out->count = data->variance ? out->weight : data->count;
     for (size_t j = 0; j < data->dimension; j++) {
         out->centre[j] = 0.0;
@@ -172,7 +178,7 @@ static double warp_values(bandit_likelihood *o, double power, double *gradient)
     double log_slopes = 0.0;
     for (size_t i = 0; i < data->n; i++) {
         double v = data->mean[i];
-        o->values[i] = bandit_warp(v, power);
+        o->values[i] = bandit_warp(v, power) - offset_of(data, i);
         o->by_power[i] = gradient ? bandit_warp_by_power(v, power) : 0.0;
         log_slopes += bandit_warp_log_slope(v, power);
         if (gradient)

@@ -3,6 +3,7 @@
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
 #include "core/base/stage_clock.h"
+#include "core/posterior/prior_mean.h"
 #include "core/posterior/sparse_blocks.h"
 #include "core/posterior/sparse_posterior.h"
 
@@ -80,6 +81,9 @@ static void evaluate_part(void *arg, size_t index, size_t worker)
             variance[i] = fmax(0.0, variance[i]) + norms[i];
         }
     }
+    if (p->covariance->prior)
+        for (size_t i = 0; i < rows; i++)
+            mean[i] += bandit_prior_mean_of(p->covariance->prior, arms[i]);
     job->smallest[index] = smallest;
     bandit_stage_switch(outer);
 }
@@ -107,6 +111,8 @@ double bandit_posterior_evaluate_tile(const bandit_posterior *p, double *tile, c
         smallest = fmin(smallest, unclamped);
         mean[lane] = means[lane];
         variance[lane] = fmax(0.0, unclamped);
+        if (p->covariance->prior)
+            mean[lane] += bandit_prior_mean_of(p->covariance->prior, arms[lane]);
     }
     return smallest;
 }

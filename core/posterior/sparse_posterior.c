@@ -4,6 +4,7 @@
 #include "core/base/linalg.h"
 #include "core/base/pause.h"
 #include "core/posterior/ledger.h"
+#include "core/posterior/prior_mean.h"
 #include "core/posterior/sparse_blocks.h"
 
 #include <assert.h>
@@ -175,6 +176,8 @@ static bandit_status factor_once(bandit_posterior *p, const double *inverse, dou
         return BANDIT_OK;
     p->variance_error = error + rounding * kappa2 / p->lambda;
     p->mean_error = rounding * kappa2 * cblas_dnrm2(m, p->weights, 1);
+    if (p->covariance->prior)
+        p->mean_error += rounding * bandit_prior_mean_bound(p->covariance->prior);
     p->one_factor = true;
     if (p->covariance->simd->norms)
         bandit_simd_pack(p->R, b, n);
@@ -257,6 +260,14 @@ double bandit_posterior_mean_norm(const bandit_posterior *posterior)
     return cblas_dnrm2((int)m, x, 1);
 }
 
+void bandit_posterior_member_weights(const bandit_posterior *p, double *out)
+{
+    int m = (int)p->m;
+    cblas_dcopy(m, p->g, 1, out, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, p->L_V, m, out, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, p->L, m, out, 1);
+}
+
 bandit_status bandit_posterior_log_det(const bandit_posterior *p, double c, double *out, bandit_error *err)
 {
     size_t m = p->m;
@@ -305,6 +316,13 @@ static bandit_embedding embed_column(const bandit_posterior *p, double diagonal,
     return out;
 }
 
+static bandit_embedding with_prior_of(const bandit_posterior *p, uint32_t arm, bandit_embedding e)
+{
+    if (p->covariance->prior)
+        e.mean += bandit_prior_mean_of(p->covariance->prior, arm);
+    return e;
+}
+
 bandit_embedding bandit_posterior_embed(const bandit_posterior *p, uint32_t arm, double *w, double *scratch)
 {
     double diagonal;
@@ -312,7 +330,7 @@ bandit_embedding bandit_posterior_embed(const bandit_posterior *p, uint32_t arm,
     bandit_covariance_block(p->covariance, &arm, 1, &p->points, scratch, BANDIT_TILE,
                             scratch + p->m * BANDIT_TILE);
     cblas_dcopy((int)p->m, scratch, BANDIT_TILE, w, 1);
-    return embed_column(p, diagonal, NULL, w);
+    return with_prior_of(p, arm, embed_column(p, diagonal, NULL, w));
 }
 
 bandit_embedding bandit_posterior_embed_both(const bandit_posterior *p, uint32_t arm, double *z, double *w,
@@ -323,7 +341,7 @@ bandit_embedding bandit_posterior_embed_both(const bandit_posterior *p, uint32_t
     bandit_covariance_column(p->covariance, p->points.arms, p->m, arm, scratch,
                              scratch + bandit_whole_tiles(p->m));
     memcpy(w, scratch, p->m * sizeof *w);
-    return embed_column(p, diagonal, z, w);
+    return with_prior_of(p, arm, embed_column(p, diagonal, z, w));
 }
 
 bandit_embedding bandit_posterior_embed_at(const bandit_posterior *p, const double *coordinates, double *w,
@@ -333,7 +351,10 @@ bandit_embedding bandit_posterior_embed_at(const bandit_posterior *p, const doub
     bandit_covariance_block_at(p->covariance, coordinates, 1, &p->points, scratch, BANDIT_TILE, &diagonal,
                                scratch + p->m * BANDIT_TILE);
     cblas_dcopy((int)p->m, scratch, BANDIT_TILE, w, 1);
-    return embed_column(p, diagonal, NULL, w);
+    bandit_embedding out = embed_column(p, diagonal, NULL, w);
+    if (p->covariance->prior)
+        out.mean += bandit_prior_mean_at(p->covariance->prior, coordinates);
+    return out;
 }
 
 bandit_status bandit_posterior_predict(const bandit_posterior *p, double width, const uint32_t *arms,

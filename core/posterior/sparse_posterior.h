@@ -65,6 +65,9 @@ void bandit_posterior_evaluate_plainly(bandit_posterior *posterior);
 
 void bandit_posterior_clear(bandit_posterior *posterior);
 
+/* L^{-T} L_V^{-T} g, m entries: the weights of the members in the mean, weights' k_S(x). */
+void bandit_posterior_member_weights(const bandit_posterior *posterior, double *out);
+
 /* log det(I + c (V − lambda I) / lambda), c >= 1. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL. */
 bandit_status bandit_posterior_log_det(const bandit_posterior *posterior, double c, double *out,
                                        bandit_error *err);

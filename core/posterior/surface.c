@@ -3,6 +3,7 @@
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
 #include "core/base/pause.h"
+#include "core/posterior/prior_mean.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -201,9 +202,12 @@ void bandit_surface_apply(const bandit_surface *s, CBLAS_TRANSPOSE transpose, do
 void bandit_surface_look(bandit_surface *s, const double *coordinates)
 {
     double own = look_at_kernel(s, coordinates);
+    s->at = coordinates;
     memcpy(s->y, s->k, s->n * sizeof *s->y);
     bandit_surface_apply(s, CblasNoTrans, s->y);
     s->mean = cblas_ddot((int)s->m, s->weights, 1, s->k, 1);
+    if (s->posterior->covariance->prior)
+        s->mean += bandit_prior_mean_at(s->posterior->covariance->prior, coordinates);
     s->variance = own - cblas_ddot((int)s->n, s->y, 1, s->y, 1);
     if (s->beyond.n > 0)
         s->variance -=
@@ -254,6 +258,8 @@ void bandit_surface_slope(bandit_surface *s, double a, double b, double *gradien
     }
     cblas_daxpy((int)s->m, a, s->weights, 1, s->q, 1);
     add_kernel_slope(s, s->q, s->n, gradient);
+    if (c->prior && a != 0.0)
+        bandit_prior_mean_slope(c->prior, s->at, a, gradient);
 }
 
 double bandit_surface_hallucinate(bandit_surface *s, const double *coordinates)
@@ -320,6 +326,13 @@ static void reduce_block(bandit_surface *s, const double *coordinates, const dou
     }
 }
 
+void bandit_surface_add_prior(const bandit_surface *s, const double *coordinates, size_t n, double *mean)
+{
+    const bandit_covariance *c = s->posterior->covariance;
+    for (size_t i = 0; c->prior && i < n; i++)
+        mean[i] += bandit_prior_mean_at(c->prior, coordinates + i * c->dimension);
+}
+
 void bandit_surface_values(bandit_surface *s, const double *coordinates, size_t n, double *mean,
                            double *variance)
 {
@@ -335,6 +348,7 @@ void bandit_surface_values(bandit_surface *s, const double *coordinates, size_t 
             if (s->m > 0)
                 cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)s->m, 1.0, block,
                             BANDIT_SURFACE_BLOCK, s->weights, 1, 0.0, mean + first, 1);
+            bandit_surface_add_prior(s, coordinates + first * d, rows, mean + first);
         }
         if (variance)
             bandit_surface_block_variances(s, block, rows, s->n, diagonal, variance + first);

@@ -34,7 +34,8 @@ typedef struct bandit_surface {
     double *k, *slope, *y, *q;         /* room entries each, for the point last looked at */
     double *u, *scratch;               /* u: dimension; scratch: for a block of points */
     double *work;                      /* scratch of bandit_surface_start */
-    double mean, variance;             /* at the point last looked at; before clamping at 0 */
+    const double *at;                  /* the point last looked at; borrowed */
+    double mean, variance;             /* there; before clamping at 0 */
     size_t capacity_R, capacity_weights, capacity_vectors, capacity_scratch, capacity_work;
 } bandit_surface;
 
@@ -58,7 +59,8 @@ void bandit_surface_values(bandit_surface *surface, const double *coordinates, s
 
 /* Looks at one point: sets surface->mean and ->variance. */
 void bandit_surface_look(bandit_surface *surface, const double *coordinates);
-/* gradient (dimension entries) = a ∇mean + b ∇variance at the point last looked at. */
+/* gradient (dimension entries) = a ∇mean + b ∇variance at the point last looked at, whose coordinates must still be
+ * there. */
 void bandit_surface_slope(bandit_surface *surface, double a, double b, double *gradient);
 
 /* Sums of kernels with other weights, c of m entries: out[i] = sum_j c_j k(x_i, D_j) at n points, and the

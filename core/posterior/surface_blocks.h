@@ -22,4 +22,7 @@ void bandit_surface_columns(bandit_surface *s, const double *coordinates, size_t
 void bandit_surface_block_variances(const bandit_surface *s, double *block, size_t rows, size_t n,
                                     const double *diagonal, double *out);
 
+/* Adds the prior mean to the means of n points. */
+void bandit_surface_add_prior(const bandit_surface *s, const double *coordinates, size_t n, double *mean);
+
 #endif

@@ -45,6 +45,7 @@ bandit_status bandit_grid_start(bandit_grid *g, bandit_surface *s, const double 
     if (m > 0)
         cblas_dgemv(CblasColMajor, CblasNoTrans, (int)n, (int)m, 1.0, g->columns, (int)ld, s->weights, 1, 0.0,
                     g->mean, 1);
+    bandit_surface_add_prior(s, coordinates, n, g->mean);
     g->applied = m;
     g->applied_near = 0;
     return BANDIT_OK;

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel k as a function of the scaled squared distance s, and its derivative dk/ds. */
-static double profile(bandit_profile profile, double s, double *slope)
+double bandit_near_profile(bandit_profile profile, double s, double *slope)
 {
     double r = sqrt(s), e = exp(profile == BANDIT_PROFILE_GAUSSIAN ? -s : -r);
     switch (profile) {
@@ -44,7 +43,7 @@ double bandit_near_kernel(const bandit_covariance *c, const double *u, const dou
     }
     for (size_t j = 0; j < c->dimension; j++)
         sum += (u[j] - z[j]) * (u[j] - z[j]);
-    return profile(c->profile, sum, slope);
+    return bandit_near_profile(c->profile, sum, slope);
 }
 
 /* ---- the points ---------------------------------------------------------------------------------------- */

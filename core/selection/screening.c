@@ -4,6 +4,7 @@
 #include "core/base/pause.h"
 #include "core/base/stage_clock.h"
 #include "core/posterior/ledger.h"
+#include "core/posterior/prior_mean.h"
 #include "core/selection/log_gain.h"
 
 #include <float.h>
@@ -101,13 +102,22 @@ static bool may_matter(const screening *job, double mean, double most)
     return !(gap > 0.0 && alpha * alpha * most < gap * gap);
 }
 
+/* The means of one tile of arms, of which the first is `first`. */
+static void compute_means(const bandit_posterior *p, const double *tile, size_t first, size_t lanes,
+                          double *means)
+{
+    p->covariance->simd->means(p->weights, p->m, tile, means);
+    for (size_t lane = 0; p->covariance->prior && lane < lanes; lane++)
+        means[lane] += bandit_prior_mean_of(p->covariance->prior, first + lane);
+}
+
 /* Computes the means of one tile, and marks the arms that must be evaluated. Returns their number. */
 static size_t mark(const screening *job, const double *tile, size_t first, size_t lanes, double *means,
                    bool *matters)
 {
     const bandit_posterior *p = job->posterior;
     size_t n = 0;
-    p->covariance->simd->means(p->weights, p->m, tile, means);
+    compute_means(p, tile, first, lanes, means);
     for (size_t lane = 0; lane < lanes; lane++) {
         matters[lane] = may_matter(job, means[lane], bound_of(job->screen, first + lane));
         n += matters[lane];
@@ -180,7 +190,7 @@ static double sift_by_rows(const screening *job, const double *tile, size_t firs
     for (size_t lane = 0; lane < lanes; lane++)
         arms[lane] = (uint32_t)(first + lane);
     bandit_covariance_diagonal(p->covariance, arms, lanes, diagonal);
-    p->covariance->simd->means(p->weights, p->m, tile, means);
+    compute_means(p, tile, first, lanes, means);
     for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
         double gap = lane < lanes ? job->threshold - means[lane] : 0.0, least = gap * gap / alpha2;
         need[lane] = lane < lanes ? INFINITY : 0.0;

@@ -3,6 +3,7 @@
 #define BANDIT_ALGORITHM_H
 
 #include "bandit/kernel.h"
+#include "bandit/source.h"
 #include "bandit/status.h"
 
 #include <stdbool.h>
@@ -152,6 +153,11 @@ typedef struct bandit_options {
      * to each metric by itself. log_ei only. n_metrics 0: one objective without bounds. */
     const bandit_metric *metrics;
     size_t n_metrics;
+    /* What earlier studies found: n_sources of at most BANDIT_MOST_SOURCES; borrowed until the engine is made.
+     * For log_ei that learns all hyper-parameters, with a stationary kernel and one metric. */
+    const bandit_source *sources;
+    size_t n_sources;
+    const struct bandit_prior_mean *prior_mean; /* of an engine that another wraps; borrowed. NULL: 0 */
 } bandit_options;
 
 /* The defaults. Of lambda, noise_std, norm_bound, delta and confidence the server has its own, which depend on

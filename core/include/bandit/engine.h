@@ -222,7 +222,11 @@ typedef struct bandit_description {
     size_t n_lengthscales;      /* one a feature, or 1 for all, or 0 where the kernel has none */
     uint64_t fitted_on;         /* rewards that hyper-parameters were learned from; 0: not learned (yet) */
     uint64_t set_aside;         /* rewards that the model leaves out as impossible among the others */
-    const char *code_path;      /* which kernels run here ("avx512", "avx2", "portable"); static */
+    const double
+        *source_weights; /* n_sources: what each earlier study counts, in standardized rewards; 0: nothing.
+                                     Borrowed as above */
+    size_t n_sources;
+    const char *code_path; /* which kernels run here ("avx512", "avx2", "portable"); static */
 } bandit_description;
 
 void bandit_engine_describe(const bandit_engine *engine, bandit_description *out);

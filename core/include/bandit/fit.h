@@ -42,6 +42,7 @@ typedef struct bandit_fit_data {
     const double *gram;   /* n x n, k(x_i, x_j): linear and precomputed kernels; else NULL */
     const double *count;  /* n: evaluations of each, >= 1 */
     const double *mean;   /* n: their mean reward */
+    const double *offset; /* n: taken off each (warped) mean before it is modelled; NULL: nothing */
     const double
         *variance; /* n: told variance of one evaluation beside tau, in the units of `mean`; 0: none was
                                told. NULL: all are 0 */

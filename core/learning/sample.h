@@ -1,0 +1,50 @@
+/* The rewards of one fit, shared by hyperparameters.c, which makes and fits them, and sample_sources.c, which learns what
+ * earlier studies count. */
+#ifndef CORE_LEARNING_SAMPLE_H
+#define CORE_LEARNING_SAMPLE_H
+
+#include "bandit/fit.h"
+#include "core/learning/hyperparameters.h"
+
+enum { BANDIT_SAMPLE_EVALUATIONS = 60 }; /* of the objective, in an exact fit */
+
+/* The rewards of a fit. A row has the pulls of one arm that are used, or those that are set aside. */
+typedef struct bandit_sample {
+    const bandit_fit_settings *settings;
+    const bandit_executor *executor;
+    size_t n;
+    bandit_arm_sum *rows; /* n: as reported; the rows that are kept come first, then those set aside */
+    size_t n_kept;
+    double *told;           /* n: squared error of a pull, in the units of the rewards; 0: none was told */
+    bandit_arm_sum *former; /* n_former: the rows that the previous fit in judge kept */
+    size_t n_former;
+    bandit_fit_fixed fixed; /* the results of that fit that can be used again */
+    double *value;          /* n: standardized means */
+    double *count;          /* n */
+    double *points;         /* n x dimension */
+    double *gram; /* n x n if the kernel has no lengthscales; leading dimension n_kept while fitting */
+    double *surprise, *scratch;    /* n */
+    double within, within_degrees; /* squares within arms, standardized; degrees of freedom */
+    double *variance;              /* n: as bandit_fit_data.variance */
+    double *offset; /* n: the prior mean of studies that learn from others; NULL without sources */
+    bandit_fit_within *repeats; /* n_repeats: within the rows that have told errors */
+    size_t n_repeats;
+    const bandit_told_errors *errors; /* NULL: none were told */
+} bandit_sample;
+
+/* Prepares values, counts and points of the kept rows for the fit. */
+bandit_fit_data bandit_sample_lay_out(bandit_sample *s, const bandit_fitted *l);
+
+/* Fits the kept rows, starting from *l; *value: the objective. With `evaluations` 0 it only computes the
+ * surprise at *l. `fixed`: reusable results for these rows, or NULL. */
+bandit_status bandit_sample_fit(bandit_sample *s, bandit_fitted *l, size_t evaluations,
+                                bandit_fit_fixed *fixed, double *value, bandit_error *err);
+
+/* A copy without what is set aside. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_fitted_copy(bandit_fitted *out, const bandit_fitted *from, bandit_error *err);
+
+/* *l is a fit without sources, with value *value. It becomes the likeliest of that and fits with sources. */
+bandit_status bandit_sample_learn_sources(bandit_sample *s, bandit_fitted *l, double *value,
+                                          bandit_error *err);
+
+#endif

@@ -1,0 +1,63 @@
+/* The prior mean of a study that learns from others (bandit/source.h): a combination of frozen functions,
+ *
+ *   M(x) = sum_i c_i m_i(x),   m_i(x) = sum_j w_ij k_i(x, x_ij) + shift_i.
+ *
+ * Whoever has a covariance with a prior mean sees rewards less M, and adds M to every mean. An arm's value has
+ * the same bits, whether it is asked for by number or by coordinates. */
+#ifndef CORE_POSTERIOR_PRIOR_MEAN_H
+#define CORE_POSTERIOR_PRIOR_MEAN_H
+
+#include "bandit/source.h"
+#include "core/arms/covariance.h"
+
+typedef struct bandit_source_function {
+    bandit_covariance covariance;
+    size_t n;
+    double *points;  /* n x dimension, multiplied by the covariance's factors */
+    double *weights; /* n */
+    double shift;
+} bandit_source_function;
+
+/* The frozen functions over a set of arms. Starts as {0}. */
+typedef struct bandit_sources {
+    const bandit_arms *arms; /* borrowed */
+    size_t n;
+    bandit_source_function list[BANDIT_MOST_SOURCES];
+    double *values; /* n_values x n: at the first arms */
+    size_t n_values, capacity;
+} bandit_sources;
+
+typedef struct bandit_prior_mean {
+    const bandit_sources *sources; /* borrowed */
+    double weights[BANDIT_MOST_SOURCES];
+} bandit_prior_mean;
+
+/* The sources are copied; `arms` is borrowed. Errors: BANDIT_NO_MEMORY; BANDIT_INVALID_OPTION if a source does
+ * not fit the arms. *out must be cleared also after an error. */
+bandit_status bandit_sources_init(bandit_sources *out, const bandit_kernel *kernel,
+                                  const bandit_source *sources, size_t n, const bandit_arms *arms,
+                                  bandit_error *err);
+void bandit_sources_clear(bandit_sources *sources);
+size_t bandit_sources_memory(const bandit_sources *sources);
+
+/* Computes the values at all present arms, which later calls look up. Errors: BANDIT_NO_MEMORY; or that the
+ * job was cancelled. */
+bandit_status bandit_sources_cover(bandit_sources *sources, bandit_error *err);
+
+/* m_i at an arm. */
+double bandit_source_value(const bandit_sources *sources, size_t i, size_t arm);
+
+/* The sum of all m_i at an arm, and at scaled coordinates: what is known of the point before the first reward. */
+double bandit_sources_promise_of(const bandit_sources *sources, size_t arm);
+double bandit_sources_promise_at(const bandit_sources *sources, const double *coordinates);
+
+/* M at an arm, and at coordinates that are scaled as the arms are. */
+double bandit_prior_mean_of(const bandit_prior_mean *prior, size_t arm);
+double bandit_prior_mean_at(const bandit_prior_mean *prior, const double *coordinates);
+/* gradient += a ∇M(x). */
+void bandit_prior_mean_slope(const bandit_prior_mean *prior, const double *coordinates, double a,
+                             double *gradient);
+/* At least |M(x)| for every x, and at least the sum of its terms' sizes. */
+double bandit_prior_mean_bound(const bandit_prior_mean *prior);
+
+#endif
