@@ -9,8 +9,8 @@
 /* What a fork may change: what the search does with the results. What the results are of stays. */
 static const char *const changeable[] = {"seed",        "aim",     "repeats",  "algorithm",
                                          "constraints", "horizon", "feedback", "stop_when"};
-static const char *const fixed[] = {"metric",       "metrics", "optimum",       "domain",
-                                    "history_from", "state",   "min_in_flight", "stopping"};
+static const char *const fixed[] = {"metric",     "metrics", "optimum",       "domain",  "history_from",
+                                    "learn_from", "state",   "min_in_flight", "stopping"};
 
 static void take_changes(wire_object *o, wire_fork *fork)
 {

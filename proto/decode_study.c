@@ -5,19 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+void wire_fill_study_id(wire_decoder *d, const wire_place *at, const json_t *json, char **out)
+{
+    if (!json_is_string(json))
+        wire_refuse(d, at, "must be a string");
+    else if (!wire_is_study_id(json_string_value(json), json_string_length(json)))
+        wire_refuse(d, at,
+                    "must have 1 to 63 characters a-z, 0-9, '.', '_' and '-', and start with a-z or 0-9");
+    else
+        *out = wire_duplicate(d, json_string_value(json));
+}
+
 static void fill_study_id(wire_object *o, const char *name, char **out)
 {
     const json_t *json = wire_take(o, name, WIRE_OPTIONAL);
-    if (!json)
-        return;
     wire_place at = wire_place_member(o->place, name);
-    if (!json_is_string(json))
-        wire_refuse(o->decoder, &at, "must be a string");
-    else if (!wire_is_study_id(json_string_value(json), json_string_length(json)))
-        wire_refuse(o->decoder, &at,
-                    "must have 1 to 63 characters a-z, 0-9, '.', '_' and '-', and start with a-z or 0-9");
-    else
-        *out = wire_duplicate(o->decoder, json_string_value(json));
+    if (json)
+        wire_fill_study_id(o->decoder, &at, json, out);
 }
 
 static void fill_stopping(wire_object *definition, wire_stopping *stopping)
@@ -108,6 +112,7 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     wire_fill_algorithm(&o, filling->algorithms, study);
     wire_take_given_integer(&o, "horizon", 1, WIRE_MAX_INTEGER, &study->horizon);
     fill_study_id(&o, "history_from", &study->history_from);
+    wire_fill_learn_from(&o, study);
     wire_take_given_integer(&o, "seed", 0, WIRE_MAX_INTEGER, &study->seed);
     wire_take_word_text(&o, "feedback", WIRE_OPTIONAL, feedbacks, &study->feedback);
     wire_take_word_text(&o, "repeats", WIRE_OPTIONAL, repeats, &study->repeats);
@@ -178,6 +183,7 @@ void wire_study_free(wire_study *study)
     free(study->feedback);
     free(study->repeats);
     free(study->history_from);
+    wire_learn_from_clear(study);
     free(study->stop_when);
     free(study);
 }

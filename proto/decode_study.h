@@ -25,6 +25,11 @@ void wire_fill_kernel(wire_object *algorithm, wire_kernel *kernel);
 /* `stop_when`: *list is new. */
 void wire_fill_stop_when(wire_object *definition, wire_stop_when **list, size_t *n);
 
+/* `learn_from`. */
+void wire_fill_learn_from(wire_object *definition, wire_study *study);
+void wire_learn_from_clear(wire_study *study);
+void wire_fill_study_id(wire_decoder *d, const wire_place *at, const json_t *json, char **out);
+
 void wire_domain_clear(wire_study *study);
 void wire_space_clear(wire_study *study);
 void wire_constraints_clear(wire_study *study);

@@ -124,6 +124,21 @@ static void encode_dictionary(wire_writer *w, const wire_model *model)
     wire_object_end(w);
 }
 
+static void encode_sources(wire_writer *w, const wire_model *model)
+{
+    wire_key(w, "sources");
+    wire_array_begin(w);
+    for (size_t i = 0; i < model->definition->n_learn_from; i++) {
+        const wire_source *source = &model->definition->learn_from[i];
+        wire_object_begin(w);
+        wire_string_member(w, "study", source->study);
+        wire_real_member(w, "weight", model->source_weights[i]);
+        wire_integer_member(w, "observations", source->observations);
+        wire_object_end(w);
+    }
+    wire_array_end(w);
+}
+
 void wire_encode_model(wire_writer *w, const wire_model *model)
 {
     const wire_algorithm *algorithm = &model->definition->algorithm;
@@ -159,6 +174,8 @@ void wire_encode_model(wire_writer *w, const wire_model *model)
     encode_dictionary(w, model);
     wire_real_member(w, "effective_dimension", model->effective_dimension);
     wire_real_member(w, "information_gain", model->information_gain);
+    if (model->source_weights)
+        encode_sources(w, model);
     wire_object_end(w);
 }
 

@@ -302,7 +302,8 @@ static void encode_stop_when(wire_writer *w, const wire_study *study)
     wire_array_end(w);
 }
 
-static void encode_members(wire_writer *w, const wire_study *study)
+/* frozen: also what other studies were frozen to */
+static void encode_members(wire_writer *w, const wire_study *study, bool frozen)
 {
     if (study->id)
         wire_string_member(w, "id", study->id);
@@ -324,6 +325,7 @@ static void encode_members(wire_writer *w, const wire_study *study)
     wire_given_integer(w, "horizon", study->horizon);
     wire_given_integer(w, "seed", study->seed);
     wire_optional_string(w, "history_from", study->history_from);
+    wire_encode_learn_from(w, study, frozen);
     wire_optional_string(w, "feedback", study->feedback);
     wire_optional_string(w, "repeats", study->repeats);
     wire_given_integer(w, "min_in_flight", study->min_in_flight);
@@ -336,7 +338,7 @@ static void encode_members(wire_writer *w, const wire_study *study)
 void wire_encode_definition(wire_writer *w, const wire_study *study)
 {
     wire_object_begin(w);
-    encode_members(w, study);
+    encode_members(w, study, true);
     wire_object_end(w);
 }
 
@@ -367,7 +369,7 @@ void wire_encode_study(wire_writer *w, const wire_study_view *view)
     if (view->text)
         wire_raw_members(w, view->text);
     else
-        encode_members(w, view->definition);
+        encode_members(w, view->definition, false);
     wire_string_member(w, "state", view->state);
     wire_optional_string(w, "state_reason", view->state_reason);
     wire_optional_string(w, "advice", view->advice);

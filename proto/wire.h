@@ -174,6 +174,22 @@ typedef struct wire_stop_when {
     double total;    /* cost: of all results together */
 } wire_stop_when;
 
+/* A study that another one learns from. Stored definitions have what was found there, frozen: a function of the point
+ * (bandit/source.h). */
+enum { WIRE_MAX_SOURCES = 8, WIRE_MAX_SOURCE_POINTS = 256 };
+
+typedef struct wire_source {
+    char *study;
+    int64_t observations; /* of that study when it was frozen */
+    size_t n;             /* points; 0: not frozen */
+    size_t width;         /* numbers of a point */
+    double *points;       /* n x width, as candidates are stored */
+    double *weights;      /* n */
+    double shift;
+    double *lengthscales;
+    size_t n_lengthscales;
+} wire_source;
+
 /* A study as requested by its creator, or completed by the server with all defaults. */
 typedef struct wire_study {
     char *id;           /* NULL when left out */
@@ -201,8 +217,10 @@ typedef struct wire_study {
     wire_algorithm algorithm;
     wire_integer horizon, seed;
     char *history_from; /* the study whose results the new study starts with; NULL */
-    char *feedback;     /* "async", "batch"; NULL */
-    char *repeats;      /* "auto", "never"; NULL: left out, also in definitions older than this member */
+    wire_source *learn_from;
+    size_t n_learn_from;
+    char *feedback; /* "async", "batch"; NULL */
+    char *repeats;  /* "auto", "never"; NULL: left out, also in definitions older than this member */
     wire_integer min_in_flight;
     wire_number lease_seconds;
     wire_integer max_attempts;
@@ -210,6 +228,11 @@ typedef struct wire_study {
     wire_stop_when *stop_when;
     size_t n_stop_when;
 } wire_study;
+
+/* Refuses frozen sources, which only the server makes. */
+wire_status wire_refuse_frozen(const wire_study *study, wire_errors *errors);
+/* Are all its sources frozen? */
+bool wire_sources_are_frozen(const wire_study *study);
 
 /* Has it a rule of `stop_when` that asks the model? */
 bool wire_stops_by_model(const wire_study *study);
@@ -421,6 +444,7 @@ typedef struct wire_model {
     const double *lengthscales; /* n_lengthscales, of scaled features */
     size_t n_lengthscales;
     int64_t observations, fitted_on, set_aside;
+    const double *source_weights; /* of definition->learn_from; NULL: the model learns from no other study */
 } wire_model;
 
 void wire_encode_model(wire_writer *w, const wire_model *model);

@@ -21,9 +21,13 @@ void handle_study_create(http_request *request)
         return;
     wire_status status = study_config_decode(&wanted, request->body, request->body_size, &errors);
     if (status == WIRE_OK)
+        status = wire_refuse_frozen(wanted, &errors);
+    if (status == WIRE_OK) {
         call_create(request, wanted, INT64_MAX);
-    else
+    } else {
         http_answer_undecodable(request, status, &errors);
+        wire_study_free(wanted);
+    }
     wire_errors_clear(&errors);
 }
 

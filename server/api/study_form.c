@@ -56,14 +56,18 @@ void handle_study_form_piece(http_request *request, const char *bytes, size_t n)
 void handle_study_form(http_request *request)
 {
     wire_errors errors = {0};
-    wire_study *wanted;
+    wire_study *wanted = NULL;
     if (idempotency_repeat(request, 0) || !limit_studies(request) ||
         (!request->context && !open_form(request)))
         return;
     wire_status status = wire_study_form_finish(request->context, &wanted, bandit_algorithm_names(), &errors);
     if (status == WIRE_OK)
+        status = wire_refuse_frozen(wanted, &errors);
+    if (status == WIRE_OK) {
         call_create(request, wanted, INT64_MAX);
-    else
+    } else {
         answer_reading(request, status, &errors);
+        wire_study_free(wanted);
+    }
     wire_errors_clear(&errors);
 }

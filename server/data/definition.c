@@ -296,6 +296,9 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
         status = WIRE_INVALID;
         goto failed;
     }
+    status = study_config_take_sources(config, errors);
+    if (status != WIRE_OK)
+        goto failed;
     *out = config;
     return WIRE_OK;
 failed:

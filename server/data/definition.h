@@ -12,10 +12,11 @@ typedef struct study_config {
     wire_study *wire; /* complete definition, without points */
     bandit_options options;
     bandit_scaling scaling;
-    double *lengthscales;         /* borrowed by options.kernel */
-    bandit_parameter *parameters; /* of a space; borrows from `wire`; NULL */
-    bool minimize;                /* the first objective */
-    const wire_metric *objective; /* of wire->metrics: the first objective */
+    double *lengthscales;                    /* borrowed by options.kernel */
+    bandit_source sources[WIRE_MAX_SOURCES]; /* borrowed by options.sources; they borrow from `wire` */
+    bandit_parameter *parameters;            /* of a space; borrows from `wire`; NULL */
+    bool minimize;                           /* the first objective */
+    const wire_metric *objective;            /* of wire->metrics: the first objective */
     /* The modelled metrics: objectives and constraints. */
     const wire_metric *modelled[WIRE_MAX_MODELLED]; /* of wire->metrics; the first is `objective` */
     size_t n_modelled, n_objectives;
@@ -45,6 +46,9 @@ bandit_scaling study_scaling(const wire_study *definition);
 /* Takes a completed definition, also on failure. WIRE_INVALID with *errors if the engine refuses a value. */
 wire_status study_config_new(study_config **out, wire_study *definition, wire_errors *errors);
 void study_config_free(study_config *config);
+
+/* Takes the frozen sources of config->wire into config->options. WIRE_INVALID if one is not valid. */
+wire_status study_config_take_sources(study_config *config, wire_errors *errors);
 
 /* Must an ask get as many trials as it wants, whatever the batch's rule says? Definitions older than "repeats" and
  * those that say themselves how many should be in flight follow the rule. */

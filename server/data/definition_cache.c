@@ -12,7 +12,7 @@ typedef struct kept {
     wire_study *definition;
     char *text;
     size_t size;
-    bool is_text; /* encoding the definition yields the text */
+    bool is_text; /* encoding the definition yields the text, and answers show all of it */
     size_t users;
     TAILQ_ENTRY(kept) link;
 } kept;
@@ -101,7 +101,8 @@ static kept *new_entry(wire_study *definition, const char *text, size_t size)
         memcpy(k->text, text, size + 1);
         k->size = size;
         k->users = 1;
-        k->is_text = encoded_size == size && memcmp(encoded, text, size) == 0;
+        k->is_text =
+            encoded_size == size && memcmp(encoded, text, size) == 0 && definition->n_learn_from == 0;
         k->definition = definition;
     } else {
         free(k);

@@ -22,8 +22,8 @@ store_status definition_cache_read(const wire_study **out, definition_cache *c, 
 /* Accepts NULL as definition. */
 void definition_cache_release(definition_cache *c, const wire_study *definition);
 
-/* Whether wire_encode_definition would write the text that this definition was read from. False also if the definition
- * is not kept. */
+/* Whether wire_encode_definition would write the text that this definition was read from, and answers show all of it:
+ * of frozen studies that it learns from they do not. False also if the definition is not kept. */
 bool definition_cache_is_text(definition_cache *c, const wire_study *definition);
 
 #endif

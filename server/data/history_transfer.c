@@ -28,7 +28,8 @@ typedef struct result {
 typedef struct reading {
     store *s;
     const study_config *settings; /* of the new study */
-    wire_study *from;             /* definition of the other study */
+    const history_request *asked;
+    wire_study *from; /* definition of the other study */
     int64_t number, last_seq, candidates;
     size_t width;
     store_status defined; /* of reading its definition */
@@ -40,6 +41,8 @@ typedef struct reading {
     bandit_arms *arms;  /* of a space: of the new study */
     size_t *sorted;     /* of a set: the new study's candidates, sorted by their rows */
     const double *rows; /* the rows of the new study's candidates */
+    double *others;     /* rows of the other study that are no candidates of the new one, n_others */
+    size_t n_others, capacity_others;
 } reading;
 
 enum { NOT_LOOKED_AT = -1, DOES_NOT_FIT = -2 };
@@ -114,21 +117,23 @@ static bool go_together(const reading *r, wire_errors *errors)
 {
     const wire_study *to = r->settings->wire;
     const char *ours = wire_objective(to)->name, *theirs = wire_objective(r->from)->name;
-    if (strcmp(ours, theirs) != 0)
-        wire_errors_add(errors, "/history_from", "the objective of '%s' is '%s', not '%s'", to->history_from,
+    if (r->asked->any_point && wire_has_several(r->from))
+        wire_errors_add(errors, r->asked->pointer, "'%s' has several objectives or bounds", r->asked->study);
+    else if (!r->asked->any_point && strcmp(ours, theirs) != 0)
+        wire_errors_add(errors, r->asked->pointer, "the objective of '%s' is '%s', not '%s'", r->asked->study,
                         theirs, ours);
     else if (to->domain_type != r->from->domain_type)
-        wire_errors_add(errors, "/history_from", "the domain of '%s' has another type", to->history_from);
+        wire_errors_add(errors, r->asked->pointer, "the domain of '%s' has another type", r->asked->study);
     else if (to->domain_type == WIRE_DOMAIN_SPACE)
         return true;
     else if (r->candidates == 0)
-        wire_errors_add(errors, "/history_from", "'%s' has no candidates yet", to->history_from);
+        wire_errors_add(errors, r->asked->pointer, "'%s' has no candidates yet", r->asked->study);
     else if (to->domain_type == WIRE_DOMAIN_PRECOMPUTED && to->size.value != r->from->size.value)
-        wire_errors_add(errors, "/history_from", "'%s' has %lld candidates, not %lld", to->history_from,
+        wire_errors_add(errors, r->asked->pointer, "'%s' has %lld candidates, not %lld", r->asked->study,
                         (long long)r->from->size.value, (long long)to->size.value);
     else if (to->domain_type == WIRE_DOMAIN_CANDIDATES && to->dimension.value != (int64_t)r->width)
-        wire_errors_add(errors, "/history_from", "the candidates of '%s' have %zu features, not %lld",
-                        to->history_from, r->width, (long long)to->dimension.value);
+        wire_errors_add(errors, r->asked->pointer, "the candidates of '%s' have %zu features, not %lld",
+                        r->asked->study, r->width, (long long)to->dimension.value);
     return errors->n == 0;
 }
 
@@ -174,6 +179,17 @@ static bool sort_candidates(reading *r, const wire_study *points)
         r->sorted[i] = i;
     qsort_r(r->sorted, points->n_points, sizeof *r->sorted, compare_sorted, r);
     return true;
+}
+
+/* Gives a row that is no candidate a number beyond those of the candidates. */
+static int64_t keep_row(reading *r, size_t n, const double *row)
+{
+    if (!wire_grow(&r->others, &r->capacity_others, (r->n_others + 1) * r->width, 256, sizeof *r->others)) {
+        r->no_memory = true;
+        return DOES_NOT_FIT;
+    }
+    memcpy(r->others + r->n_others * r->width, row, r->width * sizeof *row);
+    return (int64_t)(n + r->n_others++);
 }
 
 /* The first candidate with this row. */
@@ -297,6 +313,8 @@ static store_status look(reading *r, history_transfer *t, const wire_study *poin
         status = candidate_rows(row, r->s, r->number, r->from, r->width, one->candidate, 1, &error);
     if (*place < 0 && status == STORE_OK)
         *place = r->arms ? place_point(r, row, &errors) : find_row(r, points->n_points, row);
+    if (*place == DOES_NOT_FIT && status == STORE_OK && !r->arms && r->asked->any_point)
+        *place = keep_row(r, points->n_points, row);
     bool kept = status != STORE_OK || *place != DOES_NOT_FIT || leave_out(t, one, &errors);
     wire_errors_clear(&errors);
     return r->no_memory || !kept ? STORE_NO_MEMORY : status;
@@ -343,9 +361,15 @@ static store_status place_results(reading *r, history_transfer *t, const wire_st
     return status;
 }
 
-/* Keeps the points of an open space. */
-static store_status keep_points(const reading *r, history_transfer *t)
+/* Keeps the points of an open space, or those that are no candidates. */
+static store_status keep_points(reading *r, history_transfer *t)
 {
+    if (r->others) {
+        t->points = r->others;
+        t->n_points = r->n_others;
+        r->others = NULL;
+        return STORE_OK;
+    }
     if (!r->arms || !bandit_arms_is_open_space(r->arms))
         return STORE_OK;
     size_t width = bandit_arms_point_width(r->arms);
@@ -372,28 +396,28 @@ static store_status transfer(reading *r, history_transfer *t, wire_study *points
 }
 
 wire_status history_transfer_new(history_transfer **out, store *s, const study_config *settings,
-                                 int64_t through_seq, wire_study *points, wire_errors *errors,
+                                 const history_request *asked, wire_study *points, wire_errors *errors,
                                  store_status *stored)
 {
-    reading r = {.s = s, .settings = settings};
+    reading r = {.s = s, .settings = settings, .asked = asked};
     store_error error = {0};
     wire_status status = WIRE_OK;
     *out = NULL;
-    *stored = store_read_study(s, settings->wire->history_from, take_study, &r, &error);
+    *stored = store_read_study(s, asked->study, take_study, &r, &error);
     if (*stored == STORE_NOT_FOUND) {
         *stored = STORE_OK;
-        wire_errors_add(errors, "/history_from", "there is no study '%s'", settings->wire->history_from);
+        wire_errors_add(errors, asked->pointer, "there is no study '%s'", asked->study);
         return WIRE_INVALID;
     }
     if (*stored == STORE_OK)
         *stored = r.defined;
-    if (r.last_seq > through_seq)
-        r.last_seq = through_seq;
+    if (r.last_seq > asked->through_seq)
+        r.last_seq = asked->through_seq;
     history_transfer *t = calloc(1, sizeof *t);
     if (*stored == STORE_OK && !t)
         *stored = STORE_NO_MEMORY;
     if (*stored == STORE_OK) {
-        t->shown.study = settings->wire->history_from;
+        t->shown.study = asked->study;
         if (go_together(&r, errors))
             *stored = transfer(&r, t, points);
         else
@@ -411,6 +435,7 @@ wire_status history_transfer_new(history_transfer **out, store *s, const study_c
     free(r.results);
     free(r.places);
     free(r.sorted);
+    free(r.others);
     return status;
 }
 

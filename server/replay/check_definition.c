@@ -97,7 +97,7 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
 /* Has the definition all values, so that completing it changes nothing? WIRE_INVALID: it has not. */
 static wire_status check_complete(wire_study *definition, wire_errors *problems)
 {
-    bool fits = definition->id && !definition->points;
+    bool fits = definition->id && !definition->points && wire_sources_are_frozen(definition);
     char *before = definition_text(definition), *after = NULL;
     wire_status status = !before ? WIRE_NO_MEMORY : fits ? complete(definition, problems) : WIRE_INVALID;
     if (status == WIRE_OK && !(after = definition_text(definition)))

@@ -8,6 +8,7 @@
 #include "server/data/candidate_keys.h"
 #include "server/data/definition.h"
 #include "server/data/feature_ranges.h"
+#include "server/data/frozen_sources.h"
 #include "server/data/history_transfer.h"
 #include "server/data/space_rules.h"
 #include "server/data/study_space.h"
@@ -308,6 +309,14 @@ static bool fits(const creation *c)
     return columns == 0 || rows <= c->app->config->max_values / columns;
 }
 
+static wire_status take_history(creation *c, wire_errors *errors, store_status *stored)
+{
+    history_request asked = {.study = c->config->wire->history_from,
+                             .pointer = "/history_from",
+                             .through_seq = c->history_through};
+    return history_transfer_new(&c->history, c->app->store, c->config, &asked, &c->points, errors, stored);
+}
+
 /* Decides everything that does not need the write, with the results of another study if the definition asks
  * for them. False: the request was refused. */
 static bool decide(creation *c)
@@ -318,8 +327,10 @@ static bool decide(creation *c)
     if (status == WIRE_OK)
         status = check_points(c, &errors);
     if (status == WIRE_OK && c->config->wire->history_from)
-        status = history_transfer_new(&c->history, c->app->store, c->config, c->history_through, &c->points,
-                                      &errors, &stored);
+        status = take_history(c, &errors, &stored);
+    if (status == WIRE_OK && stored == STORE_OK)
+        status = frozen_sources_make(c->app->store, c->app->config->study_memory, c->config, &c->points,
+                                     &errors, &stored);
     bool fine = stored == STORE_OK && status == WIRE_OK && fits(c);
     if (stored != STORE_OK)
         reply_store_problem(c->request, stored);
@@ -351,7 +362,7 @@ void study_create(app *a, study_request *request, wire_study *wanted, int64_t hi
     *c = (creation){
         .job.run = run, .app = a, .request = request, .wanted = wanted, .history_through = history_through};
     /* reading another study's results may take long, and so may a search for points that keep constraints */
-    if (wanted->history_from || wanted->n_constraints > 0)
+    if (wanted->history_from || wanted->n_learn_from > 0 || wanted->n_constraints > 0)
         computing_submit(a->computing, &c->job, NULL);
     else
         run(&c->job);

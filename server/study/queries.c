@@ -297,7 +297,8 @@ void question_answer_model(study *s, question *q)
                         .n_lengthscales = d.n_lengthscales,
                         .fitted_on = (int64_t)d.fitted_on,
                         .set_aside = (int64_t)d.set_aside,
-                        .observations = (int64_t)d.observations};
+                        .observations = (int64_t)d.observations,
+                        .source_weights = d.n_sources > 0 ? d.source_weights : NULL};
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_model(&w, &shown);
     question_reply(q, &w);

@@ -307,6 +307,7 @@ static const char *const study =
     "'keys':['p',null]},"
     "'algorithm':{'name':'bbkb','kernel':{'type':'matern','lengthscale':[1,2]},'confidence':{'beta':3},"
     "'init':{'type':'uniform'},'resample':'fresh','batch_rule':'global','posterior':'dtc','features':'rff','in_flight':'near'},"
+    "'learn_from':['q',{'study':'r','observations':1,'shift':0,'lengthscales':[1,2],'weights':[1],'points':[[1,2]]}],"
     "'feedback':'batch','repeats':'auto','stop_when':[{'rule':'stagnation'}]}";
 
 static void test_decoders(void **state)

@@ -44,6 +44,9 @@ static wire_study *decode(const char *text)
 #define KERNEL(members)     ALGORITHM("'kernel':{" members "}")
 #define CANDIDATES(members) "{" METRIC ",'domain':{'type':'candidates'" members "}}"
 #define METRICS(list)       "{'metrics':" list "," DOMAIN "}"
+#define FROZEN(lengthscales, weights, points)                                                                \
+    "{'study':'b','observations':3,'shift':-0.5,'lengthscales':" lengthscales ",'weights':" weights          \
+    ",'points':" points "}"
 
 /* ---- what is taken ------------------------------------------------------------------------------------- */
 
@@ -216,6 +219,9 @@ static void test_accepted(void **state)
         ALGORITHM("'lambda':'auto','confidence':'calibrated'"),
         "{" METRIC ",'domain':{'type':'precomputed','size':5}}",
         "{" METRIC ",'history_from':'old-1'," DOMAIN "}",
+        WITH("'learn_from':[]"),
+        WITH("'learn_from':['a','b-1']"),
+        WITH("'learn_from':['a'," FROZEN("[1,2]", "[0.5]", "[[1,null]]") "]"),
     };
     check_accepted(attempt, bodies, LENGTH(bodies));
 }
@@ -283,6 +289,23 @@ static void test_refused_members(void **state)
          "applies only to the rule \"stagnation\""},
         {WITH("'stop_when':[{'rule':'target','value':1,'gain':1}]"), "/stop_when/0/gain",
          "applies only to the rule \"stagnation\""},
+        {WITH("'learn_from':'a'"), "/learn_from", "must be a list"},
+        {WITH("'learn_from':[1]"), "/learn_from/0", "must be a string"},
+        {WITH("'learn_from':['A']"), "/learn_from/0",
+         "must have 1 to 63 characters a-z, 0-9, '.', '_' and '-', and start with a-z or 0-9"},
+        {WITH("'learn_from':['a','b','a']"), "/learn_from/2", "is in the list already"},
+        {WITH("'learn_from':['a','b','c','d','e','f','g','h','i']"), "/learn_from",
+         "must have at most 8 elements"},
+        {WITH("'learn_from':[" FROZEN("[]", "[1]", "[[1]]") "]"), "/learn_from/0/lengthscales",
+         "must not be empty"},
+        {WITH("'learn_from':[" FROZEN("[1]", "[null]", "[[1]]") "]"), "/learn_from/0/weights/0",
+         "must be a number"},
+        {WITH("'learn_from':[" FROZEN("[1]", "[1,2]", "[[1]]") "]"), "/learn_from/0/points",
+         "must be as many as there are weights"},
+        {WITH("'learn_from':[" FROZEN("[1]", "[1,2]", "[[1],[1,2]]") "]"), "/learn_from/0/points/1",
+         "must be as long as the first point"},
+        {WITH("'learn_from':[" FROZEN("[1]", "[1]", "[['x']]") "]"), "/learn_from/0/points/0/0",
+         "must be a number"},
         {WITH("'max_attempts':0"), "/max_attempts", "must be at least 1"},
         {WITH("'max_attempts':2147483648"), "/max_attempts", "must be at most 2147483647"},
     };
