@@ -9,11 +9,18 @@
 
 /* Everything comes from this server, no script runs inside the page's text, and no other site may frame it. A browser
  * keeps a file, but asks each time whether it has changed. */
-static const http_header headers[] = {
+static const http_header document_headers[] = {
     {"Cache-Control", "no-cache"},
     {"Content-Security-Policy",
      "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"},
     {"Referrer-Policy", "no-referrer"},
+    {0},
+};
+
+/* A policy is about the document that loads a script or a style sheet. In these files' own answers it would have no
+ * effect, and a first view has more than thirty of them. */
+static const http_header part_headers[] = {
+    {"Cache-Control", "no-cache"},
     {0},
 };
 
@@ -41,6 +48,11 @@ const char *web_content_type(const char *name)
     return "application/octet-stream";
 }
 
+static bool is_part(const char *content_type)
+{
+    return strncmp(content_type, "text/javascript", 15) == 0 || strncmp(content_type, "text/css", 8) == 0;
+}
+
 static void answer_file(http_request *request, const embedded_file *file, const char *content_type)
 {
     unsigned char digest[16];
@@ -48,7 +60,7 @@ static void answer_file(http_request *request, const embedded_file *file, const 
     request->answer.etag[0] = '"';
     sodium_bin2hex(request->answer.etag + 1, sizeof request->answer.etag - 2, digest, sizeof digest);
     strcat(request->answer.etag, "\"");
-    request->answer.headers = headers;
+    request->answer.headers = is_part(content_type) ? part_headers : document_headers;
     http_answer_static(request, 200, content_type, file->data, file->size);
 }
 

@@ -8,7 +8,16 @@
 #include <strings.h>
 #include <zlib.h>
 
-enum { TAG_BYTES = 12, WORTH_IT = 1400, LEVEL = 1, FILE_LEVEL = 6, GZIP_WINDOW = 15 + 16 };
+/* WORTH_IT: the body of an answer that fills more than one packet. Files are compressed from FILE_WORTH_IT bytes on: a
+ * page is made of many that are small. */
+enum {
+    TAG_BYTES = 12,
+    WORTH_IT = 1400,
+    FILE_WORTH_IT = 256,
+    LEVEL = 1,
+    FILE_LEVEL = 6,
+    GZIP_WINDOW = 15 + 16
+};
 static const char gzip_suffix[] = "-gz\""; /* of the tag: a different representation needs a different one */
 
 void http_tag(struct http_answer *answer)
@@ -64,7 +73,7 @@ bool http_compress(struct http_answer *answer)
 {
     z_stream stream = {0};
     const char *body = answer->body ? answer->body : answer->static_body;
-    if (answer->size < WORTH_IT || answer->size > UINT32_MAX / 2 ||
+    if (answer->size < (answer->body ? WORTH_IT : FILE_WORTH_IT) || answer->size > UINT32_MAX / 2 ||
         deflateInit2(&stream, answer->body ? LEVEL : FILE_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         return false;

@@ -43,7 +43,11 @@ def test_the_root_is_the_page(server):
 
 
 def test_nothing_but_this_server_may_be_loaded(server):
-    policy = server.client().get("/").headers["Content-Security-Policy"]
+    client = server.client()
+    for path in ("/", "/index.html", "/icon.svg", "/vendor/uPlot.LICENSE.txt", "/openapi.yaml"):  # what a browser shows as a document
+        headers = client.get(path).headers
+        assert headers["Content-Security-Policy"] and headers["Referrer-Policy"] == "no-referrer", path
+    policy = client.get("/").headers["Content-Security-Policy"]
     directives = dict(part.strip().split(" ", 1) for part in policy.split(";"))
     assert directives["default-src"] == "'self'", policy
     assert not any("unsafe" in sources or "*" in sources or "data:" in sources for sources in directives.values()), policy
@@ -67,11 +71,11 @@ def test_a_file_that_the_client_has_is_not_sent_again(server):
 
 def test_files_are_compressed_for_who_accepts_it(server):
     client = server.client()
-    for path in ("/", "/style.css", "/js/main.js", "/vendor/uPlot.iife.min.js", "/openapi.yaml"):
+    for path in ("/", "/style.css", "/js/main.js", "/js/router.js", "/vendor/uPlot.iife.min.js", "/openapi.yaml"):
         plain = client.get(path)
         small = client.request("GET", path, headers={"Accept-Encoding": "gzip"})
         assert plain.headers["Content-Encoding"] is None and small.headers["Content-Encoding"] == "gzip", (path, small)
-        assert gzip.decompress(small.body) == plain.body and len(small.body) < len(plain.body) / 2, path
+        assert gzip.decompress(small.body) == plain.body and len(small.body) < 0.6 * len(plain.body), path
         assert small.headers["ETag"] != plain.headers["ETag"] and "Accept-Encoding" in small.headers["Vary"], small
         again = client.request("GET", path, headers={"Accept-Encoding": "gzip", "If-None-Match": small.headers["ETag"]})
         assert again.status == 304 and again.body == b"", again
