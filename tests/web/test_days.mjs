@@ -104,7 +104,7 @@ async function engineer(site) {
     await page.getByRole('link', { name: 'Trials', exact: true }).click();
     await page.click('th button:has-text("accuracy")');
     await page.locator('summary:text-is("Ranges")').click();
-    await page.getByLabel('latency, at most').fill('20');
+    await page.getByLabel('latency (ms), at most').fill('20');
     await page.keyboard.press('Tab');
     const first = page.locator('tbody td:first-child a').first();
     await until('the best of the fast ones', async () => (await first.textContent()).replace(/\D/g, '') === String(wanted.id));

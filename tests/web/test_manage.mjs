@@ -177,7 +177,23 @@ async function importedResults(site) {
   assert.deepEqual([result.value, result.amendments[0].was.value], [3.25, 5.9]);
 }
 
+// More candidates for a study that runs.
+async function moreCandidates(site) {
+  await site.api.create({ id: 'manage-more', metric: { name: 'v', goal: 'maximize' }, domain: { type: 'candidates', points: [[0, 0], [1, 0]] }, algorithm: { name: 'uniform' } });
+  const [trial] = await site.api.ask('manage-more', 1, 'w');
+  await site.api.tell('manage-more', [{ trial: trial.id, value: 1 }]);
+  await with_(site.chrome, { allowed: /409/ }, async (page) => { // there are no predictions to sort by
+    await page.goto(`${site.url}/#/studies/manage-more/candidates`);
+    await page.locator('input[type=file]').setInputFiles({ name: 'more.csv', mimeType: 'text/csv', buffer: Buffer.from('0.5,0.5\n0.25,0.75\n0.1,0.9\n') });
+    await page.click('button:text-is("Add")');
+    await page.waitForSelector('.toast >> text=Added 3 candidates');
+    await page.waitForSelector('.panel-note:has-text("5 candidates")');
+    assert.equal((await site.api.get('/v1/studies/manage-more')).candidates, 5);
+  });
+}
+
 export const tests = {
+  'manage: more candidates from a file': moreCandidates,
   'manage: a fork after a trial': forked,
   'manage: a fork with another definition': changedFork,
   'manage: imported results are listed and corrected': importedResults,

@@ -108,7 +108,7 @@ export async function getAgain(path, signal) {
 export const post = (path, body, signal) => call('POST', path, { ...json(body), signal });
 export const patch = (path, body) => call('PATCH', path, json(body));
 export const remove = (path) => call('DELETE', path, {});
-export const upload = (path, body, type) => call('PUT', path, { body, headers: { 'Content-Type': type }, patience: 0 });
+export const upload = (path, body, type, method = 'PUT') => call(method, path, { body, headers: { 'Content-Type': type }, patience: 0 });
 
 export const studyPath = (id, rest = '') => `v1/studies/${encodeURIComponent(id)}${rest}`;
 

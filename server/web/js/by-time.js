@@ -1,6 +1,6 @@
 // A chart's values by the time at which they were reported, in place of the trial's number.
 import { fullTime } from './format.js';
-import { hasBounds, objective } from './study-actions.js';
+import { hasBounds } from './study-actions.js';
 
 const DAY = 86400e3; // ms
 const dateFormat = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
@@ -21,21 +21,21 @@ const axis = { label: 'time', time: true, show: fullTime, values: ticks };
 
 /* The points by time; `at` is the time in ms. Trials may be reported in another order than that of their numbers, so the
  * best so far is worked out again; with bounds, from the values that were the best by number, since the others may be outside. */
-function byTime(study, points) {
-  const minimize = objective(study).goal === 'minimize';
+export function byTime(study, goal, points) {
+  const minimize = goal === 'minimize';
   const limited = hasBounds(study);
   let best = null;
   return points
     .map((p) => ({ ...p, at: Date.parse(p.told_at) }))
     .sort((a, b) => a.at - b.at)
     .map((p) => {
-      const counts = Number.isFinite(p.value) && (!limited || p.value === p.best);
+      const counts = goal && Number.isFinite(p.value) && (!limited || p.value === p.best);
       if (counts && (best === null || (minimize ? p.value < best : p.value > best))) best = p.value;
       return { ...p, best };
     });
 }
 
-// -> {axis, order(points)} for the chart of a study's values
+// -> {axis, order(goal, points)} for the chart of a study's values
 export async function timeView(study) {
-  return { axis, order: (points) => byTime(study, points) };
+  return { axis, order: (goal, points) => byTime(study, goal, points) };
 }

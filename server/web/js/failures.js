@@ -15,9 +15,10 @@ function kindOf(reason) {
   return text.replace(/\b(0x[0-9a-f]+|\d+(\.\d+)?)\b/gi, '#') || 'no reason given';
 }
 
-// -> [{id, reason, told_at, worker}], the newest first
-export function readFailures(id, signal) {
-  return list(studyPath(id, '/trials'), { state: 'failed', sort: 'id', order: 'desc' }, signal, NEWEST);
+// The newest trials of each state that ended without a full value. -> [{id, state, reason, told_at, worker}], the newest first
+export async function readEnded(study, signal) {
+  const states = ['failed', 'infeasible', 'stopped'].filter((state) => study[`trials_${state}`]);
+  return (await Promise.all(states.map((state) => list(studyPath(study.id, '/trials'), { state, sort: 'id', order: 'desc' }, signal, NEWEST)))).flat();
 }
 
 export function showFailures(body, study, failed) {

@@ -1,6 +1,7 @@
 // Fields of a form that are bound to a JSON document. Each field has a JSON pointer, reads its value from there and
 // writes it back. The member of an empty field is left out.
 import { h, replace, uniqueId } from './dom.js';
+import { help } from './help.js';
 
 function steps(pointer) {
   return pointer.split('/').slice(1).map((step) => step.replace(/~1/g, '/').replace(/~0/g, '~'));
@@ -93,7 +94,7 @@ export class Field {
     this.element = h(
       'div',
       { class: `field ${spec.class ?? ''}`, 'data-pointer': spec.pointer },
-      h('label', { for: id }, spec.label),
+      h('div', { class: 'label-line' }, h('label', { for: id }, spec.label), help(spec.label)),
       this.input,
       spec.hint ? h('p', { class: 'hint', id: `${id}-hint` }, spec.hint) : null,
       this.error,

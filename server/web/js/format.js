@@ -8,15 +8,18 @@ export function number(x, digits = 5) {
   let text;
   if (Number.isInteger(x) && size < 1e10) return count(x).replace('-', '−');
   else if (size >= 1e7 || size < 1e-4) text = x.toExponential(digits - 2).replace(/\.?0+e/, 'e').replace('e+', 'e');
-  else text = String(Number(x.toPrecision(digits)));
+  else text = grouped(String(Number(x.toPrecision(size < 1 ? digits + ninesOf(size) : digits))));
   return text.replace(/-/g, '−');
 }
 
-// Groups of three, from five digits on.
-const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+// Shares such as 0.99995 and 0.99996 differ in the digits after the nines, so the nines after the first do not count.
+const ninesOf = (share) => Math.min(6, Math.max(0, Math.floor(-Math.log10(1 - share) + 1e-9) - 1));
+
+// Groups of three in the digits before the point, from five on.
+const grouped = (text) => text.replace(/^-?\d{5,}/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u202f'));
+
 export function count(n) {
-  if (n === null || n === undefined) return '–';
-  return n < 1e4 && n > -1e4 ? String(n) : grouped.format(n).replace(/,/g, '\u202f');
+  return n === null || n === undefined ? '–' : grouped(String(n));
 }
 
 // A formatter for a column. All values get the same number of decimals, so that the largest has `digits` digits.
@@ -25,7 +28,7 @@ export function columnFormat(values, digits = 5) {
   const decimals = digits - 1 - Math.floor(Math.log10(Math.max(...sizes)));
   if (!sizes.length || decimals < 0 || decimals > 8) return (x) => number(x, digits);
   const whole = values.every((x) => !Number.isFinite(x) || Number.isInteger(x));
-  return (x) => (Number.isFinite(x) ? x.toFixed(whole ? 0 : decimals).replace('-', '−') : '–');
+  return (x) => (Number.isFinite(x) ? grouped(x.toFixed(whole ? 0 : decimals)).replace('-', '−') : '–');
 }
 
 export function plural(n, one, many = `${one}s`) {

@@ -7,7 +7,9 @@ const BAR = 14;
 const AXIS = 24;
 const NAMES = 120;
 export const ROWS = 60; // the most recent workers are drawn
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 172800, 604800]; // s
+const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 172800, 604800]; // s
+
+const exact = new Intl.DateTimeFormat('en-GB', { minute: '2-digit', second: '2-digit', fractionalSecondDigits: 2 });
 
 const CLASS = { pending: 's-pending', completed: 's-completed', failed: 's-failed' };
 
@@ -40,7 +42,7 @@ export function timeline(parent, signal) {
     if (!last || !width) return;
     const [spans, begin, end] = last;
     const plot = Math.max(120, width - NAMES - 12);
-    const range = Math.max(1000, end - begin);
+    const range = Math.max(100, end - begin);
     const x = (time) => NAMES + (plot * Math.max(0, time - begin)) / range;
     const byWorker = Map.groupBy(spans, (s) => s.worker);
     const last_ = (name) => Math.max(...byWorker.get(name).map((s) => s.from));
@@ -50,7 +52,7 @@ export function timeline(parent, signal) {
     const parts = [];
     for (let t = Math.ceil(begin / (1000 * step)) * 1000 * step; t <= end; t += 1000 * step) {
       parts.push(svg('line', { class: 'grid', x1: x(t), x2: x(t), y1: AXIS - 4, y2: height }));
-      parts.push(svg('text', { class: 'tick', x: x(t), y: 14, 'text-anchor': 'middle' }, clock(t)));
+      parts.push(svg('text', { class: 'tick', x: x(t), y: 14, 'text-anchor': 'middle' }, step < 1 ? exact.format(t) : clock(t)));
     }
     names.forEach((name, row) => {
       const top = AXIS + row * ROW;

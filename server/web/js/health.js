@@ -1,5 +1,5 @@
 // Whether a study needs attention although its state does not say so.
-import { count, duration, percent } from './format.js';
+import { count, duration, percent, plural } from './format.js';
 
 const QUIET = 600; // s without a change, at least, until an active study counts as idle
 const MANY = 0.2; // of the reported trials failed
@@ -12,7 +12,7 @@ export function troubles(study, now = Date.now()) {
   const n = reported(study);
   const failed = study.trials_failed;
   if (failed && !study.trials_completed && failed === n) words.push(failed === 1 ? 'the only trial failed' : `all ${count(failed)} trials failed`);
-  else if (failed / n >= MANY) words.push(`${count(failed)} trials failed (${percent(failed / n)})`);
+  else if (failed / n >= MANY) words.push(`${plural(failed, 'trial')} failed (${percent(failed / n)})`);
   // A worker that holds a trial renews its lease, or the trial is queued again: nobody works if none is pending.
   const idle = (now - Date.parse(study.updated_at)) / 1000;
   const open = study.state === 'active' && (!study.horizon || n < study.horizon);

@@ -32,7 +32,7 @@ function ticksOf({ places, choices, log }) {
  *     values  m rows of n
  *     marks   [{i, j, best}], in places, fractions allowed */
 export function heatmap(parent, signal) {
-  const canvas = h('canvas', { class: 'heatmap', tabindex: 0, role: 'img' });
+  const canvas = h('canvas', { class: 'heatmap', tabindex: 0, role: 'img', 'aria-label': 'Map' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   const save = saveMenu(() => data?.label ?? 'map', () => data && canvas, picture);
   replace(parent, h('div', { class: 'chart-head' }, readout, save), canvas);

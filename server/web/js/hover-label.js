@@ -3,7 +3,6 @@ import { get, studyPath } from './api.js';
 import { h, replace } from './dom.js';
 import { count, number, value } from './format.js';
 import { settingsOf } from './result.js';
-import { objective } from './study-actions.js';
 import { reasonOf } from './widgets.js';
 
 const REST = 120; // ms
@@ -36,7 +35,7 @@ class Label {
     return this.read.get(id);
   }
 
-  async show(u, stage, point) {
+  async show(u, stage, point, metric) {
     this.hide();
     if (!point) return;
     const move = this.wanted;
@@ -51,12 +50,11 @@ class Label {
       rows = [['settings', reasonOf(error, 'a trial')]];
     }
     if (move !== this.wanted) return;
-    this.fill(point, rows);
+    this.fill(point, rows, metric);
     this.place(u, stage, point);
   }
 
-  fill(point, rows) {
-    const { name, unit } = point.hypervolume === undefined ? objective(this.study) : { name: 'hypervolume' };
+  fill(point, rows, { name, unit }) {
     const all = [[name, `${number(point.value, 6)}${unit ? ` ${unit}` : ''}`], ...rows.slice(0, SETTINGS).map(([key, x]) => [key, value(x)])];
     const rest = rows.length - SETTINGS;
     replace(
@@ -79,8 +77,8 @@ class Label {
   }
 }
 
-// Shows the label for `point` of a series in the chart `u`, or hides it if there is no point.
-export function hoverLabel(u, stage, study, point, signal) {
+// Shows the label for `point` of a series of `metric` in the chart `u`, or hides it if there is no point.
+export function hoverLabel(u, stage, study, point, metric, signal) {
   if (!labels.has(stage)) labels.set(stage, new Label(stage, study, signal));
-  return labels.get(stage).show(u, stage, point);
+  return labels.get(stage).show(u, stage, point, metric);
 }

@@ -7,7 +7,7 @@ import { studiesPage } from './page-studies.js';
 import { may, roleSign } from './role.js';
 import { themeSwitch } from './theme.js';
 import { currentToken, forgetToken, takeToken, tokenButton } from './token.js';
-import { empty, later, reasonOf } from './widgets.js';
+import { clearToasts, empty, later, reasonOf } from './widgets.js';
 
 const LOADING = 300; // ms until a page says that it is loading
 const RETRIES = [1000, 2000, 4000]; // ms until a page that could not be opened is opened again; then the last one
@@ -115,15 +115,28 @@ async function frame() {
   replace(document.getElementById('top-tools'), roleSign(), tokenTools(), themeSwitch());
   try {
     const { version } = await get('v1/version');
-    replace(document.getElementById('bottom'), `banditd ${version}`, h('a', { href: '#/words' }, 'What the words mean'), h('a', { href: 'openapi.yaml' }, 'API'));
+    replace(document.getElementById('bottom'), `banditd ${version}`, h('a', { href: '#/words' }, 'What the words mean'), h('span', {}, 'Keys: ', h('kbd', {}, '?')), h('a', { href: 'openapi.yaml' }, 'API'));
   } catch {
     // The line at the bottom stays empty.
   }
 }
 
+// The keys of shortcuts.js, which is loaded with the first of them.
+const SHORTCUTS = '/?gjk[]';
+let keys = null; // a promise of shortcuts.js
+addEventListener('keydown', async (event) => {
+  const wanted = SHORTCUTS.includes(event.key) || keys;
+  const typing = event.target.closest?.('input:not([type=checkbox]), select, textarea, [contenteditable], dialog');
+  if (!wanted || typing || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (event.key === '/') event.preventDefault(); // browsers open a search of their own
+  keys ??= import('./shortcuts.js').catch(() => (keys = null)); // without the server, there are none
+  (await keys)?.press(event.key);
+});
+
 takeToken();
 addEventListener('hashchange', () => {
   takeToken();
+  clearToasts();
   show();
 });
 addEventListener('banditd-reload', () => show({ again: true }));

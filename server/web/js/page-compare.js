@@ -1,12 +1,13 @@
 // Some studies side by side: the best so far of each, and where their definitions differ. #/compare?studies=a,b
 import { get, studyPath } from './api.js';
 import { MOST_COMPARED } from './bulk.js';
+import { byTime } from './by-time.js';
 import { chart } from './chart.js';
 import { h, replace } from './dom.js';
 import { count, duration, number, value } from './format.js';
 import { address, here, setQuery } from './router.js';
-import { readSeries } from './series.js';
-import { objective, told } from './study-actions.js';
+import { placeTitle, readSeries } from './series.js';
+import { hasFront, objective, told } from './study-actions.js';
 import { definitionOf } from './tab-connect.js';
 import { control, empty, panel, select, table, toggle } from './widgets.js';
 
@@ -59,13 +60,15 @@ export async function comparePage(main, { signal }) {
   const metrics = new Set(studies.map((study) => `${objective(study).goal} ${objective(study).name}`));
   if (metrics.size > 1) lines.note(`These studies have different metrics: ${[...metrics].join(', ')}.`);
 
-  const since = (study, time) => (Date.parse(time) - Date.parse(study.created_at)) / 1000;
-  const line = (i) => series[i].items.filter((p) => p.best !== null).map((p) => [along === 'time' ? since(studies[i], p.told_at) : p.at, p.best]);
+  const ordered = studies.map((study, i) => byTime(study, hasFront(study) ? 'maximize' : objective(study).goal, series[i].items));
+  const since = (study, time) => (time - Date.parse(study.created_at)) / 1000;
+  const places = (i) => (along === 'time' ? ordered[i].map((p) => ({ ...p, at: since(studies[i], p.at) })) : series[i].items);
+  const line = (i) => places(i).filter((p) => p.best !== null).map((p) => [p.at, p.best]);
   const isPoint = (i) => new Set(line(i).map(([x]) => x)).size < 2; // a line of one value would not be seen
   const options = () => ({
     label: `Best so far of ${names.join(', ')}`,
     height: 340,
-    x: { label: along === 'time' ? 'seconds since creation' : 'trial', show: along === 'time' ? duration : count },
+    x: { label: along === 'time' ? 'seconds since creation' : [...new Set(series.map(({ items }) => placeTitle(items)))].join(' or '), show: along === 'time' ? duration : count },
     y: { label: [...metrics].length === 1 ? objective(studies[0]).name : 'best so far', log },
     series: studies.map((study, i) => ({ label: names[i], colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length)], kind: 'steps', dots: isPoint(i) })),
   });

@@ -11,19 +11,36 @@ import { needsAttention, troubles } from './health.js';
 import { sparkline } from './sparkline.js';
 import { actions, hasFront, objective, told } from './study-actions.js';
 import { tokenButton } from './token.js';
-import { badge, control, empty, later, reasonOf, select, toast } from './widgets.js';
+import { badge, control, empty, later, reasonOf, select, toast, unseen } from './widgets.js';
 
+const metricColumns = later(() => import('./list-metrics.js'), 'metricColumns');
 const bulkActions = later(() => import('./bulk.js'), 'bulkActions');
 const AT_ONCE = 100; // studies of one answer; an answer without changes is not sent again
 const PAGE = 50; // rows
 const SPARKLINE_DOTS = 4; // per pixel, of a saved small chart
 const STATES = ['active', 'paused', 'awaiting_candidates', 'finished', 'error'];
 const ATTENTION = 'attention'; // a filter, not a state
+
+// What rows are sorted by: [words, of(study, row), whether the largest come first]. Studies without it come last.
 const ORDERS = {
-  recent: (a, b) => b.updated_at.localeCompare(a.updated_at) || a.id.localeCompare(b.id),
-  name: (a, b) => a.id.localeCompare(b.id),
-  trials: (a, b) => told(b) - told(a) || a.id.localeCompare(b.id),
+  recent: ['last changed', (s) => s.updated_at, true],
+  name: ['name', (s) => (s.display_name || s.id).toLowerCase(), false],
+  state: ['state', (s) => s.state, false],
+  trials: ['most trials', told, true],
+  best: ['best value', (s) => s.best?.value, true],
+  speed: ['trials per minute', (s, row) => row?.rate || undefined, true],
 };
+const usual = (order) => (ORDERS[order] ?? [null, null, true])[2];
+
+// A comparison by what `of` says; equal ones by id.
+function comparison(of, descending) {
+  const compare = (x, y) => (typeof x === 'string' ? x.localeCompare(y, undefined, { numeric: true }) : x - y);
+  return (a, b) => {
+    const [x, y] = [of(a), of(b)];
+    if (x === undefined || y === undefined) return (x === undefined) - (y === undefined) || a.id.localeCompare(b.id);
+    return (descending ? -1 : 1) * compare(x, y) || a.id.localeCompare(b.id);
+  };
+}
 
 // Whether every word occurs in the id, the name or a label (as key:value).
 function matches(study, words) {
@@ -48,9 +65,9 @@ function bestCell(study) {
     const names = study.metrics.filter(({ role }) => role === 'objective').map(({ name }) => name);
     return [h('span', { class: 'figure' }, study.observations ? 'a front' : '–'), h('small', {}, names.join(', '))];
   }
-  const { name, goal } = objective(study);
+  const { name, unit, goal } = objective(study);
   const best = h('span', { class: 'figure' }, study.best ? number(study.best.value) : '–');
-  return [best, h('small', {}, `${name}, ${goal === 'minimize' ? 'min' : 'max'}`)];
+  return [best, h('small', {}, `${unit ? `${name} (${unit})` : name}, ${goal === 'minimize' ? 'min' : 'max'}`)];
 }
 
 // One row. It is changed in place, so that it keeps the focus.
@@ -66,6 +83,7 @@ class Row {
     this.speed = h('td', { class: 'right not-phone' });
     this.course = h('td', { class: 'not-phone' });
     this.updated = h('td', { class: 'not-phone muted' });
+    this.metrics = []; // cells of the chosen metrics
     this.buttons = h('td', { class: 'row-actions' });
     this.element = h('tr', {}, this.tick, this.name, this.state, this.progress, this.best, this.speed, this.course, this.updated, this.buttons);
   }
@@ -92,7 +110,7 @@ class Row {
       study.trials_pending ? h('small', {}, `${count(study.trials_pending)} pending`) : null,
     );
     replace(this.progress, progressCell(study));
-    if (study.trials_failed && !words.length) this.progress.append(h('small', {}, `${count(study.trials_failed)} failed`));
+    if (study.trials_failed && !words.length) this.progress.append(h('small', {}, `${count(study.trials_failed)} failed (${percent(study.trials_failed / told(study))})`));
     replace(this.best, bestCell(study));
     if (this.shownState !== study.state) actions(study, this.done).then((buttons) => this.showActions(study.id, buttons));
     this.shownState = study.state;
@@ -113,14 +131,22 @@ class Row {
       this.observations = study.observations;
       replace(this.course, sparkline(this.points));
     }
-    const rate = study.state === 'active' ? speed(this.points) : 0;
-    setText(this.speed, rate > 0 ? number(rate, 3) : '–');
+    this.rate = study.state === 'active' ? speed(this.points) : 0;
+    setText(this.speed, this.rate > 0 ? number(this.rate, 3) : '–');
+  }
+
+  // The values of chosen metrics, in cells after the best.
+  showMetrics(texts) {
+    if (JSON.stringify(texts) === JSON.stringify(this.metrics.map((cell) => cell.textContent))) return;
+    for (const cell of this.metrics) cell.remove();
+    this.metrics = texts.map((text) => h('td', { class: 'right figure' }, text));
+    this.best.after(...this.metrics);
   }
 }
 
 export async function studiesPage(main, { signal }) {
   const { query: asked } = here();
-  const filter = { q: asked.get('q') ?? '', state: asked.get('state') ?? '', order: asked.get('order') ?? 'recent', page: Math.max(0, Number(asked.get('page') ?? 1) - 1) };
+  const filter = { q: asked.get('q') ?? '', state: asked.get('state') ?? '', order: asked.get('order') ?? 'recent', turned: asked.get('turned') === '1', page: Math.max(0, Number(asked.get('page') ?? 1) - 1) };
   const rows = new Map(); // id -> Row
   const ticked = new Set(); // ids
   let studies = [];
@@ -135,7 +161,7 @@ export async function studiesPage(main, { signal }) {
   const create = h('a', { class: 'button primary', href: '#/new', hidden: true }, 'New study');
   may('editor').then((allowed) => (create.hidden = !allowed));
   const trouble = h('p', { class: 'notice wrong', role: 'alert', hidden: true });
-  const head = ['Study', 'State', 'Progress', 'Best'].map((text, i) => h('th', { scope: 'col', class: i === 3 ? 'right' : '' }, text));
+  const head = h('tr');
   const tableElement = h(
     'div',
     { class: 'scroll panel flush', tabindex: 0, role: 'group', 'aria-label': 'Studies' },
@@ -143,29 +169,60 @@ export async function studiesPage(main, { signal }) {
       'table',
       { class: 'studies' },
       h('caption', { class: 'unseen' }, 'Studies'),
-      h(
-        'thead',
-        {},
-        h(
-          'tr',
-          {},
-          h('th', { scope: 'col' }, h('span', { class: 'unseen' }, 'Tick')),
-          head,
-          h('th', { scope: 'col', class: 'right not-phone' }, 'Trials/min'),
-          h('th', { scope: 'col', class: 'not-phone' }, 'Best so far'),
-          h('th', { scope: 'col', class: 'not-phone' }, 'Changed'),
-          h('th', { scope: 'col' }, h('span', { class: 'unseen' }, 'Actions')),
-        ),
-      ),
+      h('thead', {}, head),
       body,
     ),
   );
 
   function changed(page = 0) {
     filter.page = page;
-    setQuery({ q: filter.q, state: filter.state, order: filter.order === 'recent' ? '' : filter.order, page: page ? page + 1 : '' });
+    setQuery({ q: filter.q, state: filter.state, order: filter.order === 'recent' ? '' : filter.order, turned: filter.turned ? '1' : '', metrics: metrics?.chosen().map(encodeURIComponent).join(',') ?? asked.get('metrics') ?? '', page: page ? page + 1 : '' });
     draw();
   }
+  function sortBy(order, turned = false) {
+    Object.assign(filter, { order, turned });
+    orderChoice.querySelector('select').value = order;
+    changed();
+  }
+
+  // The titles; a click on one sorts by it, another one the other way round.
+  function drawHead() {
+    const sorted = (text, order, kind = '') => {
+      const now = filter.order === order;
+      const descending = usual(order) !== filter.turned;
+      const title = h('button', { type: 'button', class: 'link sort', onclick: () => sortBy(order, now && !filter.turned) }, `${text}${now ? (descending ? ' ▼' : ' ▲') : ''}`);
+      return h('th', { scope: 'col', class: kind, 'aria-sort': now ? (descending ? 'descending' : 'ascending') : null }, title);
+    };
+    const focused = head.contains(document.activeElement) ? document.activeElement.textContent.replace(/ [▲▼]$/, '') : null;
+    replace(
+      head,
+      h('th', { scope: 'col' }, unseen('Tick')),
+      sorted('Study', 'name'),
+      sorted('State', 'state'),
+      sorted('Progress', 'trials', 'wide-cell'),
+      sorted('Best', 'best', 'right'),
+      (metrics?.chosen() ?? []).map((name) => sorted(name, `metric:${name}`, 'right')),
+      sorted('Trials/min', 'speed', 'right not-phone'),
+      h('th', { scope: 'col', class: 'not-phone' }, 'Best so far'),
+      sorted('Changed', 'recent', 'not-phone'),
+      h('th', { scope: 'col' }, unseen('Actions')),
+    );
+    if (focused) [...head.querySelectorAll('button')].find((b) => b.textContent.replace(/ [▲▼]$/, '') === focused)?.focus();
+  }
+
+  // The metrics that have a column of their own, once somebody wants one.
+  let metrics = null;
+  const metricsPlace = h('details', { class: 'columns', hidden: true }, h('summary', {}, 'Metrics'));
+  async function showMetricColumns() {
+    try {
+      metrics ??= await metricColumns((asked.get('metrics') ?? '').split(',').filter(Boolean).map(decodeURIComponent), changed, signal);
+      if (metrics.element.parentNode !== metricsPlace) metricsPlace.append(metrics.element);
+      metrics.offer(studies);
+    } catch (error) {
+      toast(reasonOf(error, 'columns of metrics'), 'wrong');
+    }
+  }
+  metricsPlace.addEventListener('toggle', () => metricsPlace.open && showMetricColumns());
   search.addEventListener('input', () => {
     filter.q = search.value;
     changed();
@@ -197,7 +254,11 @@ export async function studiesPage(main, { signal }) {
   function draw() {
     showBulk();
     const words = filter.q.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = studies.filter((s) => (!filter.state || (filter.state === ATTENTION ? needsAttention(s) : s.state === filter.state)) && matches(s, words)).sort(ORDERS[filter.order] ?? ORDERS.recent);
+    const found = studies.filter((s) => (!filter.state || (filter.state === ATTENTION ? needsAttention(s) : s.state === filter.state)) && matches(s, words));
+    metricsPlace.hidden = !studies.some((s) => s.metrics?.length > 1);
+    const [, of] = metrics?.order(filter.order) ?? ORDERS[filter.order] ?? ORDERS.recent;
+    found.sort(comparison((s) => of(s, rows.get(s.id)), usual(filter.order) !== filter.turned));
+    drawHead();
     pages(found.length);
     const visible = found.slice(filter.page * PAGE, (filter.page + 1) * PAGE);
     for (const study of visible) {
@@ -208,6 +269,7 @@ export async function studiesPage(main, { signal }) {
           showBulk();
         }));
       rows.get(study.id).show(study);
+      rows.get(study.id).showMetrics(metrics?.texts(study) ?? []);
     }
     const elements = visible.map((study) => rows.get(study.id).element);
     if (elements.length !== body.children.length || elements.some((e, i) => body.children[i] !== e)) replace(body, elements);
@@ -220,6 +282,7 @@ export async function studiesPage(main, { signal }) {
     if (visible.length) replace(nothing);
     else if (studies.length) replace(nothing, empty('No studies match.'));
     else replace(nothing, empty('There are no studies yet. ', h('a', { href: '#/new' }, 'Create the first one'), '.'));
+    if (metrics?.chosen().length) metrics.read(found).then((any) => any && !signal.aborted && draw());
     return readCourses(visible);
   }
 
@@ -242,6 +305,7 @@ export async function studiesPage(main, { signal }) {
       studies = await list('v1/studies', { limit: AT_ONCE }, signal, Infinity, damaged, getAgain);
       if (signal.aborted) return true;
       readAt = Date.now();
+      if (metricsPlace.open || (asked.get('metrics') && !metrics)) await showMetricColumns();
       trouble.hidden = !damaged.length;
       setText(trouble, `These studies are damaged in the database: ${damaged.join(', ')}. Run banditd check for details.`);
       await draw();
@@ -255,6 +319,7 @@ export async function studiesPage(main, { signal }) {
     return true;
   }, signal, 1000);
 
+  const orderChoice = control('Order', select(Object.entries(ORDERS).map(([key, [text]]) => [key, text]), filter.order, (order) => sortBy(order)));
   replace(
     main,
     h(
@@ -271,14 +336,12 @@ export async function studiesPage(main, { signal }) {
         filter.state = state;
         changed();
       })),
-      control('Order', select([['recent', 'last changed'], ['name', 'name'], ['trials', 'most trials']], filter.order, (order) => {
-        filter.order = order;
-        changed();
-      })),
+      orderChoice,
       summary,
     ),
     trouble,
     nothing,
+    metricsPlace,
     bulkPlace,
     tableElement,
     pager,

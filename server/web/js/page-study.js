@@ -3,6 +3,7 @@ import { h, replace, setText } from './dom.js';
 import { Feed, refresher } from './feed.js';
 import { ago, clock, count, duration, fullTime, number, percent } from './format.js';
 import { troubles } from './health.js';
+import { help } from './help.js';
 import { address, go, here } from './router.js';
 import { actions, hasFront, objective, told } from './study-actions.js';
 import { readSharedSeries, speed } from './series.js';
@@ -36,7 +37,7 @@ const CONNECTION = {
 function tile(label) {
   const value = h('dd', {}, '–');
   const note = h('dd', { class: 'tile-note' });
-  return { element: h('div', { class: 'tile' }, h('dt', {}, label), value, note), value, note };
+  return { element: h('div', { class: 'tile' }, h('dt', {}, label, help(label)), value, note), value, note };
 }
 
 function head(feed, signal) {
@@ -75,7 +76,7 @@ function head(feed, signal) {
     const chips = Object.entries(study.labels ?? {}).map(([key, value]) => `${key}: ${value}`);
     if (labels.textContent !== chips.join('')) replace(labels, chips.map((chip) => h('small', { class: 'label' }, chip)));
     setText(title.children[1], `${study.display_name ? `${study.id} · ` : ''}${aims(study)} · ${study.algorithm.name}`);
-    setText(tiles.best.value, study.best ? number(study.best.value) : hasFront(study) && study.observations ? 'a front' : '–');
+    setText(tiles.best.value, study.best ? [number(study.best.value), objective(study).unit].filter(Boolean).join(' ') : hasFront(study) && study.observations ? 'a front' : '–');
     const trial = study.best?.trial;
     if (trial && tiles.best.note.dataset.trial !== String(trial)) replace(tiles.best.note, h('a', { href: address('studies', study.id, 'trials', trial) }, `trial ${count(trial)}`));
     else if (!trial) setText(tiles.best.note, study.best ? `imported value ${count(study.best.observation)}` : hasFront(study) && study.observations ? 'several objectives' : 'no values yet');
@@ -176,7 +177,7 @@ function aims(study) {
 
 function failures(study) {
   const parts = ['failed', 'infeasible', 'stopped'].filter((state) => study[`trials_${state}`]);
-  return parts.map((state) => `${count(study[`trials_${state}`])} ${state}`).join(', ');
+  return parts.map((state) => `${count(study[`trials_${state}`])} ${state}${state === 'failed' ? ` (${percent(study.trials_failed / told(study))})` : ''}`).join(', ');
 }
 
 function indexOf(parts) {
@@ -212,11 +213,12 @@ export async function studyPage(main, { parts, signal }) {
     links[index]?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     if (index < 0) return replace(content, empty('This tab does not exist.'));
     document.title = `${TABS[index][1]} · ${id} · banditd`;
-    replace(content);
+    const place = h('div'); // of its own: a tab that is loaded late must not draw over the next one
+    replace(content, place);
     try {
-      await tabAt(now)(content, feed, tabSignal, now[3]);
+      await tabAt(now)(place, feed, tabSignal, now[3]);
     } catch (error) {
-      if (!tabSignal.aborted) replace(content, empty(reasonOf(error, 'this')));
+      if (!tabSignal.aborted) replace(place, empty(reasonOf(error, 'this')));
     }
     return undefined;
   }

@@ -1,5 +1,6 @@
 // One trial: its settings, values, intermediate measurements, attempts and history. #/studies/ID/trials/NUMBER
 import { get, studyPath } from './api.js';
+import { titleOf } from './axes.js';
 import { chart } from './chart.js';
 import { correctButton } from './correct.js';
 import { h, replace } from './dom.js';
@@ -86,7 +87,7 @@ export async function trialPage(element, feed, signal, text) {
     curve.element.hidden = !steps.length;
     if (!steps.length) return;
     const { name } = objective(feed.study);
-    plot ??= chart(curve.body, { label: 'Intermediate measurements', height: 220, x: { label: 'step', show: count }, y: { label: name }, series: [{ label: name, colour: 'c-value', dots: true }] }, signal);
+    plot ??= chart(curve.body, { label: 'Intermediate measurements', height: 220, x: { label: 'step', show: count }, y: { label: titleOf(objective(feed.study)) }, series: [{ label: name, colour: 'c-value', dots: true }] }, signal);
     const last = steps.filter((s) => s.attempt === trial.attempt);
     plot.set([last.map((s) => s.step), last.map((s) => s.value)]);
   }
@@ -104,7 +105,7 @@ export async function trialPage(element, feed, signal, text) {
     );
     replace(values.body, trial.value === undefined && !trial.values ? h('p', { class: 'panel-note' }, `This trial has no value: it is ${trial.state}.`) : facts(valuesOf(feed.study, trial)), trial.reason ? h('pre', { class: 'reason', tabindex: 0, role: 'group', 'aria-label': 'Reason' }, trial.reason) : null);
     const own = settingsOf(feed.study, trial);
-    replace(settings.body, trial.candidate === undefined || own.candidate !== undefined ? null : facts([['Candidate', `#${trial.candidate}`], ...(trial.key ? [['Key', trial.key]] : [])]), settingsList(own, Infinity), copyButtons(own, 'the settings'));
+    replace(settings.body, trial.candidate === undefined || own.candidate !== undefined ? null : facts([['Candidate', `#${trial.candidate}`], ...(trial.key ? [['Key', trial.key]] : [])]), settingsList(feed.study, own, Infinity), copyButtons(own, 'the settings'));
     replace(about.body, facts(general(trial)));
     metadata.element.hidden = !trial.metadata;
     if (trial.metadata) replace(metadata.body, facts(Object.entries(trial.metadata).map(([name, x]) => [name, value(x)])));

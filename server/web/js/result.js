@@ -37,8 +37,11 @@ export function copyButtons(settings, what) {
   return h('div', { class: 'buttons copy' }, h('span', { class: 'muted' }, 'Copy as'), FORMATS.map(copy));
 }
 
-export function settingsList(settings, shown = SHOWN) {
-  const pairs = Object.entries(settings).map(([name, x]) => [name, Array.isArray(x) ? value(x) : typeof x === 'number' ? number(x, 6) : value(x)]);
+// The settings in rows, with the units that the study's parameters have.
+export function settingsList(study, settings, shown = SHOWN) {
+  const units = Object.fromEntries(axesOf(study).map(({ name, unit }) => [name, unit]));
+  const text = (x) => (Array.isArray(x) ? value(x) : typeof x === 'number' ? number(x, 6) : value(x));
+  const pairs = Object.entries(settings).map(([name, x]) => [name, withUnit(text(x), units[name])]);
   const rest = pairs.slice(shown);
   return [facts(pairs.slice(0, shown)), rest.length ? h('details', { class: 'more' }, h('summary', {}, `${plural(rest.length, 'more setting')}`), facts(rest)) : null];
 }
@@ -56,17 +59,18 @@ async function withPoint(study, item, signal) {
 
 const same = (a, b) => (a.parameters ? JSON.stringify(a.parameters) === JSON.stringify(b.parameters) : a.candidate === b.candidate);
 const around = (mean, std) => (std ? `${number(mean)} ± ${number(2 * std, 2)}` : number(mean));
+export const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
 
 // The other metrics; those with bounds say which. of(name) -> {text, x}, or nothing
 function otherValues(study, of) {
   const rows = otherMetrics(study).map((metric) => [metric, of(metric.name)]).filter(([, found]) => found);
-  return rows.length ? facts(rows.map(([metric, { text, x }]) => [boundsOf(metric) ? `${metric.name}, ${boundsOf(metric)}` : metric.name, bounded(metric, x, text)])) : null;
+  return rows.length ? facts(rows.map(([metric, { text, x }]) => [boundsOf(metric) ? `${metric.name}, ${boundsOf(metric)}` : metric.name, bounded(metric, x, withUnit(text, metric.unit))])) : null;
 }
 
 const kept = (p) => (p === undefined || p === null ? '' : ` All bounds are kept with a probability of ${percent(p)}.`);
 
 function recommendedPart(study, { recommended, observed }) {
-  const { name } = objective(study);
+  const { name, unit } = objective(study);
   const settings = settingsOf(study, recommended);
   const from = recommended.pulls ? ` Measured ${recommended.pulls === 1 ? 'once' : `${count(recommended.pulls)} times`}.` : '';
   const note = recommended.std === null ? 'The tried settings with the best mean of their values' : 'The tried settings that the model considers best, with two standard deviations';
@@ -74,16 +78,16 @@ function recommendedPart(study, { recommended, observed }) {
     'div',
     { class: 'result-part recommended' },
     h('h3', {}, 'Recommended'),
-    h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), around(recommended.mean, recommended.std)),
+    h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), withUnit(around(recommended.mean, recommended.std), unit)),
     h('p', { class: 'panel-note' }, `${note}.${from}${kept(recommended.feasible_probability)}${same(recommended, observed) ? ' They are also the best measured.' : ''}`),
     otherValues(study, (metric) => recommended.values?.[metric] && { text: around(recommended.values[metric].mean, recommended.values[metric].std), x: recommended.values[metric].mean }),
-    settingsList(settings),
+    settingsList(study, settings),
     copyButtons(settings, 'the recommended settings'),
   );
 }
 
 function measuredPart(study, { observed, recommended }, trial) {
-  const { name } = objective(study);
+  const { name, unit } = objective(study);
   const settings = settingsOf(study, observed);
   const values = trial?.values ?? observed.values ?? {};
   const { expected, lucky } = observed;
@@ -92,10 +96,10 @@ function measuredPart(study, { observed, recommended }, trial) {
     'div',
     { class: 'result-part measured' },
     h('h3', {}, 'Best measured'),
-    h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), number(observed.value), h('small', {}, ' in ', where)),
+    h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), withUnit(number(observed.value), unit), h('small', {}, ' in ', where)),
     expected === null || expected === undefined ? null : h('p', { class: lucky ? 'notice warning' : 'panel-note' }, `${lucky ? 'Partly luck: the' : 'The'} model expects ${number(expected)} at these settings.`),
     otherValues(study, (metric) => values[metric] !== undefined && { text: number(values[metric]), x: values[metric] }),
-    recommended && same(recommended, observed) ? null : [settingsList(settings), copyButtons(settings, 'the best measured settings')],
+    recommended && same(recommended, observed) ? null : [settingsList(study, settings), copyButtons(settings, 'the best measured settings')],
   );
 }
 

@@ -4,7 +4,9 @@ import { get, query, studyPath } from './api.js';
 const RECENT = 5 * 60e3; // ms over which the speed is measured
 
 // Adds `at`, the place on an axis of trials: imported values lie between the trials before and after them, side by side.
+// Without trials, their own numbers are the axis.
 export function place(items) {
+  if (!items.some((item) => item.trial)) return items.map((item) => ({ ...item, at: item.observation }));
   let last = 0; // trial
   let begun = 0; // the first value after it
   return items.map((item, i) => {
@@ -17,14 +19,17 @@ export function place(items) {
   });
 }
 
-// -> {items, count}: `items` is a selection of `count` values; with several objectives, of hypervolumes
-export async function readSeries(id, points, signal) {
-  const answer = await get(studyPath(id, `/series${query({ points })}`), signal);
+// What an axis of these places is called.
+export const placeTitle = (items) => (items.length && !items.some((item) => item.trial) ? 'imported result' : 'trial');
+
+// -> {items, count}: `items` is a selection of `count` values; with several objectives and no metric, of hypervolumes
+export async function readSeries(id, points, signal, metric = '') {
+  const answer = await get(studyPath(id, `/series${query({ points, metric })}`), signal);
   const items = answer.items.map((p) => (p.hypervolume === undefined ? p : { ...p, value: p.hypervolume, best: p.hypervolume }));
   return { ...answer, items: place(items) };
 }
 
-const SHARED = 1000; // points
+export const SHARED = 1000; // points
 let shared = null; // {id, answer}
 
 // Reads the series once for all parts of a page that need it because of the same event. It is not reused later, because a

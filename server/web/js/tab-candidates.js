@@ -3,9 +3,11 @@ import { get, query, studyPath } from './api.js';
 import { axesOf, coordinate, titleOf } from './axes.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { columnFormat, count, value } from './format.js';
+import { columnFormat, count, plural, value } from './format.js';
 import { here, setQuery } from './router.js';
-import { control, empty, guarded, panel, select, table } from './widgets.js';
+import { may } from './role.js';
+import { addCandidates } from './tab-connect.js';
+import { actionButton, control, empty, guarded, panel, select, table, toast } from './widgets.js';
 
 const PAGE = 50;
 const FEATURES = 8; // columns
@@ -17,6 +19,24 @@ const ORDERS = [
   ['pulls', 'most pulls'],
   ['candidate', 'number'],
 ];
+
+// For who may change the study: a file with more candidates.
+function morePanel(feed, done) {
+  const view = panel('Add candidates');
+  const file = h('input', { type: 'file', accept: '.csv,.json,.npy' });
+  const send = actionButton('Add', {}, async () => {
+    if (!file.files.length) throw new Error('Choose a file first.');
+    const before = feed.study.candidates;
+    await addCandidates(feed.study, file.files[0]);
+    await feed.read();
+    toast(`Added ${plural(feed.study.candidates - before, 'candidate')}.`);
+    file.value = '';
+    done();
+  });
+  view.note('They have the same features, and can be chosen from the next batch on. CSV with one candidate per line, JSON {"points": […]}, or NumPy\'s .npy.');
+  replace(view.body, h('div', { class: 'upload' }, control('file', file), send));
+  return view.element;
+}
 
 export async function candidatesTab(element, feed, signal) {
   const axes = axesOf(feed.study).slice(0, FEATURES);
@@ -79,7 +99,7 @@ export async function candidatesTab(element, feed, signal) {
           replace(
             pager,
             turn('Previous', tokens.length > 1, () => tokens.pop()),
-            h('span', {}, `from rank ${count((tokens.length - 1) * PAGE + 1)}`),
+            h('span', {}, items.length ? `${count((tokens.length - 1) * PAGE + 1)} to ${count((tokens.length - 1) * PAGE + items.length)} of ${count(feed.study.candidates)}` : ''),
             turn('Next', next, () => tokens.push(next)),
           );
         },
@@ -96,7 +116,8 @@ export async function candidatesTab(element, feed, signal) {
     read();
   });
   replace(view.tools, control('sorted by', order));
-  replace(element, h('div', { class: 'panels' }, view.element), pager);
+  const grows = feed.study.domain.type === 'candidates' && feed.study.candidates > 0 && (await may('editor', feed.id));
+  replace(element, h('div', { class: 'panels' }, view.element), pager, grows ? h('div', { class: 'panels' }, morePanel(feed, read)) : null);
   feed.on('model', () => tokens.length === 1 && read(), signal);
   read();
 }

@@ -89,6 +89,11 @@ export async function uploadCandidates(study, file) {
   return upload(studyPath(study.id, path), file, typeOfFile(file.name));
 }
 
+// Adds the candidates of a file to those that a study has.
+export function addCandidates(study, file) {
+  return upload(studyPath(study.id, '/candidates'), file, typeOfFile(file.name), 'POST');
+}
+
 function uploadPanel(feed) {
   const view = panel(feed.study.domain.type === 'precomputed' ? 'Kernel matrix' : 'Candidates');
   const file = h('input', { type: 'file', accept: '.csv,.json,.npy' });

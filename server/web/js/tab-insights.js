@@ -76,7 +76,7 @@ class EffectChart {
           show: (x) => (words ? value(words[Math.round(x)]) : number(x)),
           ...(words && { range: [-0.5, words.length - 0.5], splits: () => words.map((_, i) => i), values: () => words.map((x, i) => (i % Math.ceil(words.length / 5) ? '' : value(x))) }),
         },
-        y: { range: () => this.range ?? [0, 1] },
+        y: { label: metric, range: () => this.range ?? [0, 1] },
         series: [
           { label: '+2 std', colour: 'c-value', width: 0.75, faint: 0.6, dots: Boolean(words), quiet: true },
           { label: 'mean', colour: 'c-value', width: 2, dots: Boolean(words) },

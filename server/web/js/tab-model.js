@@ -101,7 +101,7 @@ export async function modelTab(element, feed, signal) {
       ]),
     );
     const text = memberText(model.dictionary);
-    replace(members.body, model.dictionary.size ? h('p', { class: 'members' }, text) : empty('The dictionary has no members.'));
+    if (members.body.textContent !== `Show them${text}`) replace(members.body, model.dictionary.size ? h('details', {}, h('summary', {}, 'Show them'), h('p', { class: 'members' }, text)) : empty('The dictionary has no members.'));
     members.note(`${count(model.dictionary.size)} members, as sampled${model.dictionary.size > MEMBERS ? `; the first ${MEMBERS} are shown` : ''}.`);
   }
 

@@ -10,13 +10,13 @@ import { count, number } from './format.js';
 import { pendingTable } from './pending.js';
 import { showResult } from './result.js';
 import { address, go, here, setQuery } from './router.js';
-import { readSharedSeries } from './series.js';
+import { placeTitle, readSeries, readSharedSeries, SHARED } from './series.js';
 import { hasFront, objective, otherMetrics, told } from './study-actions.js';
 import { colour } from './theme.js';
 import { control, guarded, later, legend, panel, reasonOf, select, toggle } from './widgets.js';
 
 const startSnippets = later(() => import('./tab-connect.js'), 'startSnippets');
-const readFailures = later(() => import('./failures.js'), 'readFailures');
+const readEnded = later(() => import('./failures.js'), 'readEnded');
 const showFailures = later(() => import('./failures.js'), 'showFailures');
 const scatterPanel = later(() => import('./scatter.js'), 'scatterPanel');
 const timeView = later(() => import('./by-time.js'), 'timeView');
@@ -41,25 +41,33 @@ function regretColumns(points, optimum, minimize, complete) {
 
 const MARK = 5; // px
 
-// Marks on the chart's edge: at the bottom failed trials, whose places are given, and arrows where values are beyond the axis.
-function drawMarks(u, failed) {
+// Lines through the point 0, 0 of a mark, in halves of its size.
+const MARKS = {
+  failed: ['bad', [[-1, -1, 1, 1], [1, -1, -1, 1]]],
+  infeasible: ['muted', [[-1, -1, 1, 1], [1, -1, -1, 1]]],
+  stopped: ['muted', [[-1, 1, 1, 1]]],
+};
+
+// Marks on the chart's edge: at the bottom trials without a full value, [{at, state}], and arrows where values are beyond the axis.
+function drawMarks(u, ended) {
   const { ctx, bbox } = u;
   const size = MARK * devicePixelRatio;
   const inside = (x) => x >= bbox.left && x <= bbox.left + bbox.width;
   ctx.save();
   ctx.lineWidth = 1.5 * devicePixelRatio;
-  ctx.strokeStyle = colour('bad');
-  ctx.beginPath();
-  for (const at of failed) {
+  for (const { at, state } of ended) {
     const x = u.valToPos(at, 'x', true);
     const y = bbox.top + bbox.height - size;
     if (!inside(x)) continue;
-    ctx.moveTo(x - size / 2, y - size / 2);
-    ctx.lineTo(x + size / 2, y + size / 2);
-    ctx.moveTo(x + size / 2, y - size / 2);
-    ctx.lineTo(x - size / 2, y + size / 2);
+    const [line, strokes] = MARKS[state];
+    ctx.strokeStyle = colour(line);
+    ctx.beginPath();
+    for (const [fromX, fromY, toX, toY] of strokes) {
+      ctx.moveTo(x + (fromX * size) / 2, y + (fromY * size) / 2);
+      ctx.lineTo(x + (toX * size) / 2, y + (toY * size) / 2);
+    }
+    ctx.stroke();
   }
-  ctx.stroke();
   ctx.fillStyle = colour('c-value');
   const { min, max } = u.scales.y;
   u.data[1].forEach((value, i) => {
@@ -77,26 +85,36 @@ function drawMarks(u, failed) {
 }
 
 export async function overviewTab(element, feed, signal) {
-  const metric = hasFront(feed.study) ? { name: 'hypervolume', goal: 'maximize' } : objective(feed.study);
-  const { optimum } = feed.study;
-  const asked = here().query.get('along') === 'time' && !hasFront(feed.study) ? 'time' : 'trial';
+  const front = { name: 'hypervolume', goal: 'maximize' };
+  const first = hasFront(feed.study) ? front : objective(feed.study);
+  const metrics = [...new Set([first, objective(feed.study), ...otherMetrics(feed.study)])];
+  const asked = here().query;
+  let metric = metrics.find(({ name }) => name === asked.get('metric')) ?? first; // what the chart shows
+  const { optimum } = feed.study; // of the first metric
   const logs = { x: false, y: false };
-  let [whole, robust, failed] = [false, null, []];
+  let [whole, robust, ended, endedThen] = [false, null, [], '0,0,0'];
   let [points, drawn, reported] = [[], [], 0]; // by trial, as they are drawn, and how many there are in all
+  let scale = ''; // what the axes were made for
   let time = null; // {axis, order}, while the chart is by time
+  // The axis reaches as far as the trials without a value.
+  const reach = (u, from, to) => {
+    const places = marked().map(({ at }) => at);
+    const [low, high] = [Math.min(from, ...places), Math.max(to, ...places)];
+    return low < high ? [low, high] : [low - 1, high + 1];
+  };
   const axes = () => ({
-    x: time ? time.axis : { label: 'trial', log: logs.x, whole: true, show: count },
+    x: time ? { ...time.axis, range: reach } : { ...(logs.x ? {} : { range: reach }), label: placeTitle(points), log: logs.x, whole: true, show: (at) => (Number.isInteger(at) ? count(at) : '–, imported') },
     y: { label: titleOf(metric), log: logs.y, ...(!logs.y && !whole && robust && { range: () => [robust.low, robust.high] }) },
   });
   const openTrial = (id) => Number.isInteger(id) && go(address('studies', feed.id, 'trials', id)); // no imported value
-  const marked = () => failed.map((t) => (time ? Date.parse(t.told_at) : t.id));
-  const hover = (u, stage) => hoverLabel(u, stage, feed.study, drawn[u.cursor.idx], signal).catch((error) => course.fail(reasonOf(error, 'this'), true));
+  const marked = () => ended.map((t) => ({ at: time ? Date.parse(t.told_at) : t.id, state: t.state }));
+  const hover = (u, stage) => hoverLabel(u, stage, feed.study, drawn[u.cursor.idx], metric, signal).catch((error) => course.fail(reasonOf(error, 'this'), true));
   const logTrials = toggle('log trials', false, (on) => {
     logs.x = on;
     plot.change(axes());
   });
   async function along(chosen) {
-    setQuery({ along: chosen === 'time' ? chosen : '' });
+    keep(chosen);
     try {
       time = chosen === 'time' ? await timeView(feed.study) : null;
     } catch (error) {
@@ -107,18 +125,38 @@ export async function overviewTab(element, feed, signal) {
     plot.change(axes());
     if (points.length) draw();
   }
+  const keep = (way) => setQuery({ along: way === 'time' ? way : '', metric: metric === first ? '' : metric.name });
+  async function choose(name) {
+    metric = metrics.find((m) => m.name === name);
+    if (metric === front && time) time = null; // hypervolumes are by trial
+    alongChoice.hidden = metric === front;
+    alongChoice.querySelector('select').value = time ? 'time' : 'trial';
+    logTrials.hidden = Boolean(time);
+    keep(time ? 'time' : 'trial');
+    readCourse();
+  }
   function draw() {
-    drawn = time ? time.order(points) : points;
+    drawn = time ? time.order(metric.goal, points) : points;
     const places = drawn.map((p) => p.at);
-    plot.set([places, drawn.map((p) => p.value), drawn.map((p) => p.best), ...(optimum === undefined ? [] : [places.map(() => optimum)])]);
-    plot.describe(`Values and the best so far by ${time ? 'time' : 'trial'}: ${count(reported)} values, the best is ${number(points.at(-1)?.best)}`);
+    plot.set([places, drawn.map((p) => p.value), drawn.map((p) => p.best ?? null), ...(optimum === undefined ? [] : [places.map(() => (metric === first ? optimum : null))])]);
+    const best = points.at(-1)?.best;
+    plot.describe(`Values and the best so far by ${time ? 'time' : placeTitle(points)}: ${count(reported)} values${best === undefined ? '' : `, the best is ${number(best)}`}`);
   }
 
+  const alongChoice = control('Along', select([['trial', 'trials'], ['time', 'time']], asked.get('along') === 'time' ? 'time' : 'trial', along));
+  alongChoice.hidden = metric === front;
+  const keys = h('div');
+  const showKeys = () => {
+    const states = [['cross', 'failed'], ['cross grey', 'infeasible'], ['cross bar grey', 'stopped']].filter(([, state]) => ended.some((t) => t.state === state));
+    replace(keys, legend([['points c-value', 'value'], ['line c-best', 'best so far'], ...(optimum === undefined ? [] : [['dashed c-optimum', 'optimum']]), ...states]));
+  };
+  showKeys();
   const course = panel('Values and the best so far', {
     wide: true,
     tools: [
-      legend([['points c-value', 'value'], ['line c-best', 'best so far'], ...(optimum === undefined ? [] : [['dashed c-optimum', 'optimum']]), ['cross', 'failed']]),
-      hasFront(feed.study) ? null : control('Along', select([['trial', 'trials'], ['time', 'time']], asked, along)), // hypervolumes are by trial
+      keys,
+      metrics.length > 1 ? control('Metric', select(metrics.map(({ name }) => [name, name]), metric.name, choose)) : null,
+      alongChoice,
       logTrials,
       toggle('log values', false, (on) => {
         logs.y = on;
@@ -158,6 +196,7 @@ export async function overviewTab(element, feed, signal) {
     },
     signal,
   );
+  let regretPoints = [];
   const regretPlot =
     regret &&
     chart(
@@ -167,7 +206,7 @@ export async function overviewTab(element, feed, signal) {
         height: 220,
         x: { label: 'trial', whole: true, show: count },
         y: { label: 'regret', log: true },
-        open: openTrial,
+        open: (x, y, index) => openTrial(regretPoints[index].trial),
         series: [
           { label: 'of the best so far', colour: 'c-best', kind: 'steps' },
           { label: 'mean over all trials', colour: 'c-third' },
@@ -182,13 +221,18 @@ export async function overviewTab(element, feed, signal) {
         course,
         'the series of a study',
         async () => {
-          const { items, count: all } = await readSharedSeries(feed.id, feed.signal);
+          const wanted = metric;
+          const own = await readSharedSeries(feed.id, feed.signal);
+          const { items, count: all } = wanted === first ? own : await readSeries(feed.id, SHARED, feed.signal, wanted.name);
+          if (wanted !== metric) return; // another has been chosen, and is read next
           [points, reported] = [items, all];
-          showStart(!all);
-          const good = metric.goal === 'minimize' ? 'low' : 'high';
-          const before = JSON.stringify(robust);
+          showStart(!own.count);
+          const good = { minimize: 'low', maximize: 'high' }[metric.goal] ?? 'none';
           robust = robustRange(points.map((p) => p.value), good);
-          if (JSON.stringify(robust) !== before) plot.change(axes());
+          const now = JSON.stringify([robust, metric.name, placeTitle(points)]);
+          const rescaled = now !== scale;
+          scale = now;
+          if (rescaled) plot.change(axes());
           draw();
           const complete = points.length === all;
           const notes = [
@@ -198,10 +242,13 @@ export async function overviewTab(element, feed, signal) {
           ];
           course.note(notes.filter(Boolean).join(' '));
           if (!regret) return;
-          const columns = regretColumns(points, optimum, metric.goal === 'minimize', complete);
+          const exact = own.items.length === own.count;
+          const columns = regretColumns(own.items, optimum, first.goal === 'minimize', exact);
           const below = columns.slice(1).some((column) => column.some((gap) => gap < 0));
           regret.note(`The distance to the known optimum, ${number(optimum)}.${below ? ' Below zero: noise made values better than the optimum.' : ''}`);
-          regretPlot.set(complete ? columns : [...columns, columns[0].map(() => null)]);
+          regretPoints = own.items;
+          if (rescaled) regretPlot.change({ x: { label: placeTitle(own.items), whole: true, show: count } });
+          regretPlot.set(exact ? columns : [...columns, columns[0].map(() => null)]);
         },
         signal,
       ),
@@ -234,11 +281,15 @@ export async function overviewTab(element, feed, signal) {
         failures,
         'a list of trials',
         async () => {
-          failures.element.hidden = !feed.study.trials_failed;
-          if (!feed.study.trials_failed || failed.length === feed.study.trials_failed) return;
-          failed = await readFailures(feed.id, signal);
-          await showFailures(failures.body, feed.study, failed);
-          plot.redraw();
+          const { trials_failed: failed, trials_infeasible: infeasible, trials_stopped: stopped } = feed.study;
+          const now = [failed, infeasible, stopped].join();
+          failures.element.hidden = !failed;
+          if (now === endedThen) return;
+          endedThen = now;
+          ended = await readEnded(feed.study, signal);
+          if (failed) await showFailures(failures.body, feed.study, ended.filter(({ state }) => state === 'failed'));
+          showKeys();
+          plot.change(axes());
         },
         signal,
       ),
@@ -259,7 +310,7 @@ export async function overviewTab(element, feed, signal) {
     signal,
   );
   const table = pendingTable(feed.id, pending.body, signal);
-  if (asked === 'time') await along(asked);
+  if (asked.get('along') === 'time' && metric !== front) await along('time');
   feed.on('series', readCourse, signal);
   feed.on('series', readResult, signal);
   feed.on('model', readResult, signal);

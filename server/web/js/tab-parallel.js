@@ -1,6 +1,6 @@
 // Parallel coordinates: one line per trial, through its parameters and its value. Ranges on the axes select lines. Drawn
 // are the best trials and the newest ones.
-import { axesOf, position } from './axes.js';
+import { axesOf, position, titleOf } from './axes.js';
 import { viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
@@ -38,7 +38,7 @@ function scaled(axis, numbers) {
   };
   const text = (x) => (axis.choices ? value(axis.choices[x] ?? '') : number(x, 4));
   const isSet = (x) => Number.isFinite(x) && !(axis.choices && x < 0);
-  return { name: axis.name, numbers, min, max, ticks: axis.choices ? [] : roundNumbers(min, max, TICKS, log).filter((x) => share(x) > 0.06 && share(x) < 0.94), share, text, isSet, gaps: !numbers.every(isSet), brush: null };
+  return { name: axis.name, title: titleOf(axis), numbers, min, max, ticks: axis.choices ? [] : roundNumbers(min, max, TICKS, log).filter((x) => share(x) > 0.06 && share(x) < 0.94), share, text, isSet, gaps: !numbers.every(isSet), brush: null };
 }
 
 export async function parallelTab(element, feed, signal) {
@@ -128,7 +128,7 @@ export async function parallelTab(element, feed, signal) {
       context.fillStyle = colour('ink');
       context.textBaseline = 'top';
       const room = Math.max(60, (size.width - 2 * SIDE) / Math.max(1, axes.length - 1) - 10);
-      context.fillText(axis.name, at, 6, room);
+      context.fillText(axis.title, at, 6, room);
       context.fillStyle = colour('muted');
       context.fillText(axis.text(axis.max), at, 24, room);
       context.fillText(axis.text(axis.min), at, HEIGHT - BOTTOM + 4, room);
@@ -293,8 +293,8 @@ export async function parallelTab(element, feed, signal) {
             throw new NothingToShow('No values have been reported yet.');
           }
           axes = axesOf(feed.study).map((axis) => scaled(axis, trials.map((t) => position(axis, t))));
-          for (const { name } of otherMetrics(feed.study)) axes.push(scaled({ name, choices: null }, trials.map((t) => t.values?.[name])));
-          axes.push(scaled({ name: metric.name, choices: null }, trials.map((t) => t.value)));
+          for (const { name, unit } of otherMetrics(feed.study)) axes.push(scaled({ name, unit, choices: null }, trials.map((t) => t.values?.[name])));
+          axes.push(scaled({ ...metric, choices: null }, trials.map((t) => t.value)));
           if (order.length) axes.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
           for (const axis of axes) axis.brush = brushes.get(axis.name) ?? null;
           if (which.options.length !== axes.length) replace(which, axes.map((axis) => h('option', { value: axis.name }, axis.name)));

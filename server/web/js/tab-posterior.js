@@ -47,9 +47,10 @@ function rangeOf(predictions) {
 
 // A small chart of the mean and two standard deviations along one axis.
 class Slice {
-  constructor(parent, axis, signal) {
+  constructor(parent, axis, metric, signal) {
     this.axis = axis;
     this.title = h('h3', {}, axis.name);
+    this.metric = metric;
     this.body = h('div');
     this.element = h('div', { class: 'slice' }, this.title, this.body);
     parent.append(this.element);
@@ -69,7 +70,7 @@ class Slice {
             values: () => axis.choices.map((x, i) => (i % Math.ceil(axis.choices.length / LABELS) ? '' : value(x))),
           }),
         },
-        y: { range: () => this.range ?? [0, 1] },
+        y: { label: metric, range: () => this.range ?? [0, 1] },
         series: [
           { label: '+2 std', colour: 'c-value', width: axis.choices ? 0.01 : 0.75, faint: 0.6, dots: Boolean(axis.choices), quiet: true },
           { label: 'mean', colour: 'c-value', dots: Boolean(axis.choices), width: axis.choices ? 0.01 : 2 },
@@ -109,7 +110,9 @@ class Slice {
     ctx.restore();
   }
 
-  show(at, places_, predictions, range) {
+  show(at, places_, predictions, range, metric) {
+    if (metric !== this.metric) this.plot.change({ y: { label: metric, range: () => this.range ?? [0, 1] } });
+    this.metric = metric;
     this.at = at;
     this.range = range;
     const x = this.axis.choices ? places_.map((_, i) => i) : places_;
@@ -161,14 +164,14 @@ export async function posteriorTab(element, feed, signal) {
   let axes = [];
   let drawn = null; // the slices
   const grid = h('div', { class: 'slices' });
-  const titles = [h('h3', {}, 'Mean'), h('h3')];
+  const titles = [h('h3', {}, 'Mean'), h('h3', {}, BESIDE.std)];
   const places_ = [h('div'), h('div')];
   replace(slices.body, grid);
   replace(map.body, h('div', { class: 'maps' }, titles.map((title, i) => h('div', {}, title, places_[i]))));
   const pictures = places_.map((place) => heatmap(place, signal));
 
   function setUp() {
-    axes.slice(0, SLICES).forEach((axis) => drawn.push(new Slice(grid, axis, signal)));
+    axes.slice(0, SLICES).forEach((axis) => drawn.push(new Slice(grid, axis, metric, signal)));
     [choice.x, choice.y] = [axes[0].name, axes[1]?.name];
     map.element.hidden = axes.length < 2;
     const names = axes.map((axis) => [axis.name, axis.name]);
@@ -204,7 +207,7 @@ export async function posteriorTab(element, feed, signal) {
     let from = 0;
     active.forEach((slice, k) => {
       const own = predictions.slice(from, from + along[k].length);
-      slice.show(position(slice.axis, base), along[k], own, choice.together ? common : rangeOf(own));
+      slice.show(position(slice.axis, base), along[k], own, choice.together ? common : rangeOf(own), metric);
       from += along[k].length;
     });
     const idle = drawn.filter((slice) => slice.element.hidden).map((slice) => slice.axis.name);

@@ -42,8 +42,8 @@ function columnsOf(study) {
   return [
     { key: 'trial', title: 'Trial', of: (t) => t.id, kind: 'trial', sort: 'id', usual: true },
     { key: 'state', title: 'State', of: (t) => t.state, kind: 'state', usual: true },
-    { key: `metric:${metric.name}`, title: metric.name, metric, of: (t) => t.value, kind: 'number', sort: 'value', usual: true },
-    ...otherMetrics(study).map((other) => ({ key: `metric:${other.name}`, title: other.name, metric: other, of: (t) => t.values?.[other.name], kind: 'number', sort: `metric:${other.name}`, usual: true })),
+    { key: `metric:${metric.name}`, title: titleOf(metric), metric, of: (t) => t.value, kind: 'number', sort: 'value', usual: true },
+    ...otherMetrics(study).map((other) => ({ key: `metric:${other.name}`, title: titleOf(other), metric: other, of: (t) => t.values?.[other.name], kind: 'number', sort: `metric:${other.name}`, usual: true })),
     ...(study.domain.type === 'space' ? [] : [{ key: 'candidate', title: 'Candidate', of: (t) => t.key ?? t.candidate, kind: 'candidate', usual: true }]),
     ...parameters,
     ...modelledMetrics(study).map(({ name }, i) => ({ key: `std_error:${name}`, title: `Std. error of ${name}`, of: (t) => t.std_errors?.[name] ?? (i ? undefined : t.std_error), kind: 'log', usual: false })),

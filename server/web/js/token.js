@@ -1,4 +1,5 @@
-// The access token. It is kept in this tab's sessionStorage and sent in a header, never in an address.
+// The access token. It is kept in this tab's sessionStorage or, if the user wants that, in the browser's localStorage. It
+// is sent in a header, never in an address.
 import { h } from './dom.js';
 
 const KEY = 'banditd-token';
@@ -6,11 +7,11 @@ let entered = null; // the promise of the open dialog
 let declined = false; // the user has closed the dialog, and is not asked again unasked
 
 export function currentToken() {
-  return sessionStorage.getItem(KEY);
+  return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY);
 }
 
 // Takes the token out of an invitation's address, #/studies/ID/bench?token=…, which browsers do not send to the server.
-// It replaces the tab's token.
+// It replaces the tab's token, and is not remembered.
 export function takeToken() {
   const [path, search = ''] = location.hash.split('?');
   const query = new URLSearchParams(search);
@@ -25,6 +26,7 @@ export function takeToken() {
 
 export function forgetToken() {
   sessionStorage.removeItem(KEY);
+  localStorage.removeItem(KEY);
   declined = false;
 }
 
@@ -51,7 +53,14 @@ export function tokenButton(attributes = {}) {
   return h('button', { type: 'button', ...attributes, onclick: open }, 'Enter a token');
 }
 
+// Keeps the token for this tab, or for this browser.
+function keepToken(token, remember) {
+  forgetToken();
+  (remember ? localStorage : sessionStorage).setItem(KEY, token);
+}
+
 function openDialog(refused) {
+  const remember = h('input', { type: 'checkbox', id: 'token-remember' });
   const field = h('input', {
     type: 'password',
     id: 'token-field',
@@ -73,9 +82,10 @@ function openDialog(refused) {
         refused ? 'It may have expired or been revoked. ' : '',
         'An administrator can create one with ',
         h('code', {}, 'banditd token create --role viewer'),
-        '. The token is stored in this tab only, and removed when the tab is closed.',
+        '. The token is stored in this tab only, and removed when the tab is closed, unless it is remembered.',
       ),
       h('div', { class: 'field' }, h('label', { for: 'token-field' }, 'Token'), field),
+      h('p', { class: 'control' }, remember, h('label', { for: remember.id }, 'Remember in this browser, until “Forget the token”')),
       h(
         'div',
         { class: 'dialog-buttons' },
@@ -91,8 +101,7 @@ function openDialog(refused) {
       dialog.remove();
       const token = field.value.trim();
       if (dialog.returnValue === 'use' && token) {
-        sessionStorage.setItem(KEY, token);
-        declined = false;
+        keepToken(token, remember.checked);
         dispatchEvent(new Event('banditd-token'));
         resolve();
       } else {

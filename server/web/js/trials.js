@@ -14,5 +14,5 @@ export async function notableTrials(study, best, last, signal) {
 export async function lastTrials(study, n, signal) {
   const after = Math.max(0, handedOut(study) - n);
   const trials = await list(studyPath(study.id, '/trials'), { page_token: after || undefined }, signal, n + 100);
-  return trials.filter((trial) => trial.attempt > 0);
+  return trials.filter((trial) => trial.attempt > 0).slice(-n);
 }

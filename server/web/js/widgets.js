@@ -1,6 +1,7 @@
 // Parts that pages are built from.
 import { Problem } from './api.js';
 import { h, replace, uniqueId } from './dom.js';
+import { help } from './help.js';
 
 const STATES = {
   active: 'active',
@@ -27,7 +28,7 @@ export function panel(title, { wide = false, note = '', tools = [] } = {}) {
   const element = h(
     'section',
     { class: `panel${wide ? ' wide' : ''}`, 'aria-labelledby': id },
-    h('div', { class: 'panel-head' }, h('h2', { id }, title), toolbar),
+    h('div', { class: 'panel-head' }, h('div', { class: 'panel-title' }, h('h2', { id }, title), help(title)), toolbar),
     text,
     waiting,
     failure,
@@ -106,10 +107,19 @@ export async function guarded(panel, what, work, signal) {
   }
 }
 
+const shownAt = new WeakMap(); // toast -> ms
+const JUST_NOW = 500; // ms: such a toast is about the action that led to the next page
+
 export function toast(text, kind = 'done') {
   const element = h('p', { class: `toast ${kind}` }, text);
+  shownAt.set(element, performance.now());
   document.getElementById('toasts').append(element);
   setTimeout(() => element.remove(), kind === 'wrong' ? 9000 : 4000);
+}
+
+// Takes the messages about the page that is left away.
+export function clearToasts() {
+  for (const element of [...document.getElementById('toasts').children]) if (performance.now() - shownAt.get(element) > JUST_NOW) element.remove();
 }
 
 // A button for an action on the server. It is disabled during the action, and a failure is shown.
@@ -187,7 +197,7 @@ export function table(caption, columns, rows, kind = '') {
       'table',
       {},
       h('caption', { class: 'unseen' }, caption),
-      h('thead', {}, h('tr', {}, columns.map((c) => h('th', { scope: 'col', class: c.class, 'aria-sort': c.sorted }, c.title)))),
+      h('thead', {}, h('tr', {}, columns.map((c) => h('th', { scope: 'col', class: c.class, 'aria-sort': c.sorted }, c.title, help(c.title))))),
       h(
         'tbody',
         {},
@@ -202,7 +212,7 @@ export const unseen = (text) => h('span', { class: 'unseen' }, text);
 
 // [[term, description], …]
 export function facts(pairs) {
-  return h('dl', { class: 'facts' }, pairs.map(([term, text]) => h('div', {}, h('dt', {}, term), h('dd', {}, text))));
+  return h('dl', { class: 'facts' }, pairs.map(([term, text]) => h('div', {}, h('dt', {}, term, help(term)), h('dd', {}, text))));
 }
 
 export function legend(entries) {

@@ -1,0 +1,129 @@
+// What charts show of studies that are out of the ordinary: several metrics, imported results alone, trials that are not
+// reported in the order of their numbers, trials without a value.
+import assert from 'node:assert/strict';
+import { until, with_ } from './harness.mjs';
+
+const CANDIDATES = { type: 'candidates', points: [[0], [1], [2], [3]] };
+const COURSE = '.panel:has(h2:text-is("Values and the best so far"))';
+
+// The text above the chart after a key was pressed in it.
+async function readout(page, panel, key) {
+  await page.locator(`${panel} .chart`).focus();
+  await page.keyboard.press(key);
+  return page.locator(`${panel} .readout`).textContent();
+}
+
+const described = (page, words) => until(`the chart says ${words}`, async () => words.test(await page.locator(`${COURSE} .chart`).getAttribute('aria-label')));
+
+async function chosenMetric(site) {
+  const metrics = [{ name: 'yield', goal: 'maximize' }, { name: 'cost', goal: 'minimize', role: 'recorded' }, { name: 'remark', role: 'recorded' }];
+  await site.api.create({ id: 'charts-metrics', metrics, domain: CANDIDATES, algorithm: { name: 'uniform' } });
+  const trials = await site.api.ask('charts-metrics', 3, 'w');
+  await site.api.tell('charts-metrics', trials.map((trial, i) => ({ trial: trial.id, values: { yield: 10 + i, cost: [5, 3, 4][i], remark: i } })));
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/charts-metrics`);
+    await page.waitForSelector(`${COURSE} canvas`);
+    assert.match(await readout(page, COURSE, 'End'), /value 12best 12$/);
+    await page.locator(COURSE).getByLabel('Metric').selectOption('cost');
+    await described(page, /the best is 3$/);
+    assert.match(page.url(), /metric=cost/);
+    assert.match(await readout(page, COURSE, 'End'), /value 4best 3$/);
+    await page.waitForSelector(`${COURSE} .hover-label dt:text-is("cost")`);
+    await page.locator(COURSE).getByLabel('Metric').selectOption('remark');
+    await described(page, /: 3 values$/);
+    assert.match(await readout(page, COURSE, 'End'), /value 2best –$/);
+    await page.goto(`${site.url}/#/studies/charts-metrics/trials`);
+    await page.goto(`${site.url}/#/studies/charts-metrics?metric=cost&along=time`);
+    await described(page, /by time: 3 values, the best is 3$/);
+  });
+}
+
+async function importsOnly(site) {
+  await site.api.create({ id: 'charts-imports', metric: { name: 'v', goal: 'maximize' }, domain: CANDIDATES, algorithm: { name: 'uniform' } });
+  await site.api.create({ id: 'charts-trials', metric: { name: 'v', goal: 'maximize' }, domain: CANDIDATES, algorithm: { name: 'uniform' } });
+  await site.api.call('POST', '/v1/studies/charts-imports/observations', { observations: [1, 4, 2, 3].map((value, i) => ({ candidate: i, value })) });
+  const [trial] = await site.api.ask('charts-trials', 1, 'w');
+  await site.api.tell('charts-trials', [{ trial: trial.id, value: 2 }]);
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/charts-imports`);
+    await page.waitForSelector(`${COURSE} canvas`);
+    assert.match(await readout(page, COURSE, 'Home'), /^imported result 1value 1best 1$/);
+    assert.match(await readout(page, COURSE, 'End'), /^imported result 4value 3best 4$/);
+    await page.keyboard.press('Enter'); // no trial to open
+    assert.ok(page.url().endsWith('/studies/charts-imports'), page.url());
+    await page.goto(`${site.url}/#/compare?studies=charts-imports,charts-trials`);
+    await page.waitForSelector('.chart canvas');
+    assert.match(await readout(page, '.panel:has(h2:text-is("Best so far"))', 'End'), /^imported result or trial 4/);
+  });
+}
+
+// Reported in the reverse order of their numbers: by time, the best so far is that of what had been reported.
+async function comparedByTime(site) {
+  for (const id of ['charts-first', 'charts-second']) {
+    await site.api.create({ id, metric: { name: 'loss', goal: 'minimize' }, domain: CANDIDATES, algorithm: { name: 'uniform' } });
+    const trials = await site.api.ask(id, 3, 'w');
+    for (const [i, value] of [[2, 7], [1, 5], [0, 2]]) await site.api.tell(id, [{ trial: trials[i].id, value }]);
+  }
+  const panel = '.panel:has(h2:text-is("Best so far"))';
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/compare?studies=charts-first,charts-second`);
+    await page.waitForSelector('.chart canvas');
+    assert.match(await readout(page, panel, 'Home'), /charts-first 2charts-second 2$/);
+    await page.getByLabel('Along').selectOption('time');
+    assert.match(await readout(page, panel, 'Home'), /charts-(first|second) 7/); // the other begins some milliseconds later
+    assert.match(await readout(page, panel, 'End'), /charts-(first|second) 2/);
+  });
+}
+
+async function endedTrials(site) {
+  await site.api.create({ id: 'charts-ended', metric: { name: 'v', goal: 'maximize' }, domain: CANDIDATES, algorithm: { name: 'uniform' } });
+  const trials = await site.api.ask('charts-ended', 4, 'w');
+  await site.api.tell('charts-ended', [{ trial: trials[0].id, value: 1 }, { trial: trials[1].id, state: 'infeasible' }, { trial: trials[2].id, value: 3 }, { trial: trials[3].id, state: 'failed' }]);
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/charts-ended`);
+    await page.waitForSelector(`${COURSE} canvas`);
+    await page.waitForSelector('.panel:has(h2:text-is("Failures")) tbody tr');
+    await page.waitForSelector(`${COURSE} .legend li:text-is("infeasible")`);
+    // Dark enough pixels in the lowest rows of the plot: crosses, and nothing else is there.
+    await until('there are two marks', () => page.locator(`${COURSE} canvas`).evaluate((canvas) => {
+      const { width } = canvas;
+      const box = canvas.parentElement.querySelector('.u-over');
+      const ratio = width / canvas.clientWidth;
+      const bottom = Math.round((box.offsetTop + box.offsetHeight - 5) * ratio);
+      const [left, right] = [Math.round((box.offsetLeft + 3) * ratio), Math.round((box.offsetLeft + box.offsetWidth) * ratio)];
+      const { data } = canvas.getContext('2d').getImageData(left, bottom, right - left, 1);
+      const dark = Array.from({ length: right - left }, (_, i) => data[4 * i + 3] > 200 && Math.min(data[4 * i], data[4 * i + 1], data[4 * i + 2]) < 140);
+      return dark.filter((on, i) => on && !dark.slice(Math.max(0, i - 12), i).some(Boolean)).length === 2;
+    }));
+  });
+}
+
+// Units are beside values and settings wherever these are shown; failures have their share.
+async function units(site) {
+  await site.api.create({ id: 'charts-units', metric: { name: 'yield', goal: 'maximize', unit: 'g' }, domain: { type: 'space', parameters: [{ name: 'heat', type: 'double', min: 0, max: 100, unit: '°C' }] }, algorithm: { name: 'uniform' } });
+  const trials = await site.api.ask('charts-units', 4, 'w');
+  await site.api.tell('charts-units', trials.map(({ id }, i) => (i === 3 ? { trial: id, state: 'failed' } : { trial: id, value: 12345.5 + i })));
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/charts-units`);
+    await page.waitForSelector('.result-part');
+    assert.match(await page.locator('.result-part.measured .result-value').textContent(), /12\u202f348 g/);
+    assert.match(await page.locator('.result-part dd').first().textContent(), / °C$/);
+    await page.waitForSelector('.tile dd:has-text("12\u202f348 g")');
+    await page.waitForSelector('.tile dd:has-text("1 failed (25 %)")');
+    await page.goto(`${site.url}/#/studies/charts-units/trials/1`);
+    await page.waitForSelector('.panel:has(h2:text-is("Settings")) dd:has-text("°C")');
+    await page.goto(`${site.url}/#/studies/charts-units/trials`);
+    await page.waitForSelector('th button:has-text("yield (g)")');
+    await page.goto(`${site.url}/#/?q=charts-units`);
+    await page.waitForSelector('.studies td:has-text("yield (g), max")');
+    await page.waitForSelector('.studies td:has-text("1 trial failed (25 %)")');
+  });
+}
+
+export const tests = {
+  'charts: units and shares': units,
+  'charts: a metric is chosen': chosenMetric,
+  'charts: imported results alone': importsOnly,
+  'charts: studies compared by time': comparedByTime,
+  'charts: infeasible and failed trials': endedTrials,
+};
