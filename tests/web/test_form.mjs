@@ -16,7 +16,7 @@ async function wrong(site) {
     await page.getByLabel('Trials at most').fill('many');
     await page.click('text=Create the study');
     await until('the fields are marked', async () => (await page.locator('[aria-invalid=true]').count()) >= 3);
-    const marked = await page.locator('.field:has([aria-invalid=true]) > label').allTextContents();
+    const marked = await page.locator('.field:has([aria-invalid=true]) .label-line > label').allTextContents();
     for (const label of ['Id', 'Noise, standard deviation', 'Trials at most (horizon)']) assert.ok(marked.includes(label), `${label} among ${marked}`);
     assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-invalid')), 'true');
     await page.getByLabel('Trials at most (horizon)').fill('10');
@@ -413,7 +413,7 @@ async function rules(site) {
     await page.getByLabel('Least steps').fill('0');
     await page.click('text=Create the study');
     await until('both mistakes are at their fields', async () => {
-      const marked = await page.locator('.field:has([aria-invalid=true]) > label').allTextContents();
+      const marked = await page.locator('.field:has([aria-invalid=true]) .label-line > label').allTextContents();
       return JSON.stringify(marked) === JSON.stringify(['Value', 'Least steps']);
     });
     await page.getByLabel('Value', { exact: true }).fill('0.01');

@@ -48,20 +48,20 @@ async function sorted(site) {
 async function explained(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/studies/bread`);
-    const help = page.getByRole('button', { name: 'What is meant by Best measured' });
+    const help = page.locator('.help[aria-description="Best measured"]');
     await help.focus();
     await page.keyboard.press('Enter');
     await page.waitForSelector('.meaning:popover-open >> text=partly luck');
     await page.keyboard.press('Escape');
     await page.waitForSelector('.meaning', { state: 'detached' });
-    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), 'What is meant by Best measured');
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-description')), 'Best measured');
     await page.goto(`${site.url}/#/studies/bread/candidates`);
-    await page.getByRole('button', { name: 'What is meant by Pulls' }).click();
+    await page.locator('.help[aria-description="Pulls"]').click();
     await page.waitForSelector('.meaning:popover-open >> text=How many results');
     await page.click('h1');
     await page.waitForSelector('.meaning', { state: 'detached' });
     await page.goto(`${site.url}/#/new`);
-    await page.getByRole('button', { name: 'What is meant by Trials at most (horizon)' }).click();
+    await page.locator('.help[aria-description="Trials at most (horizon)"]').click();
     await page.waitForSelector('.meaning:popover-open >> text=is finished');
     await page.click('.meaning a');
     await page.waitForSelector('h1:text-is("What the words mean")');

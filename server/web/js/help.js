@@ -81,5 +81,5 @@ async function explain(button, word) {
 // -> a button, null if the title has no word that needs one. The ? itself is drawn by the style sheet.
 export function help(title) {
   const word = typeof title === 'string' ? TERMS[title.toLowerCase()] : undefined;
-  return word ? h('button', { type: 'button', class: 'help', 'aria-label': `What is meant by ${title}`, onclick: (event) => explain(event.currentTarget, word) }) : null;
+  return word ? h('button', { type: 'button', class: 'help', 'aria-label': 'What is this?', 'aria-description': title, onclick: (event) => explain(event.currentTarget, word) }) : null;
 }
