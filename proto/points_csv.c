@@ -248,10 +248,12 @@ static wire_status take_names(wire_points_reader *r, wire_errors *errors)
     if (r->key_name && !has_key)
         return refuse_name(r, errors, "has no column \"key\", and none called", r->key_name);
     if ((r->dimension > 0 && csv->n_features != r->dimension) || csv->n_features == 0) {
-        wire_errors_add(errors, "", "line %zu: the header has %zu column%s, %zu expected%s",
+        bool too_many = r->dimension > 0 && csv->n_features > r->dimension;
+        wire_errors_add(errors, "", "line %zu: the header has %zu column%s, %zu expected%s%s",
                         csv->csv.line + 1, csv->n_first, csv->n_first == 1 ? "" : "s",
                         r->dimension > 0 ? r->dimension + has_key + n_ignored : 2,
-                        separator_hint(csv->first[0], strlen(csv->first[0])));
+                        separator_hint(csv->first[0], strlen(csv->first[0])),
+                        too_many ? "; ?ignore= with the names of other columns skips these" : "");
         return WIRE_INVALID;
     }
     r->dimension = csv->n_features;

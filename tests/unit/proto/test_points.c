@@ -234,6 +234,12 @@ static void test_csv(void **state)
          .status = WIRE_INVALID,
          .pointer = "",
          .detail = "line 1: the header has 2 columns, 3 expected"},
+        {.text = "a,b,c\n1,2,3\n",
+         .dimension = 2,
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1: the header has 3 columns, 2 expected; ?ignore= with the names of other columns "
+                   "skips these"},
         {.text = "1,2\n3,\"4\n5,6\n",
          .status = WIRE_INVALID,
          .pointer = "",
@@ -284,7 +290,8 @@ static void test_csv(void **state)
          .ignored = "note",
          .status = WIRE_INVALID,
          .pointer = "",
-         .detail = "line 1: the header has 3 columns, 2 expected"},
+         .detail = "line 1: the header has 3 columns, 2 expected; ?ignore= with the names of other columns "
+                   "skips these"},
         {.text = "x,note,y\n1,what,2\n3,4\n",
          .dimension = 2,
          .named = true,
