@@ -318,16 +318,18 @@ exit_status command_candidates_add(const arguments *a)
 {
     json_t *added;
     exit_status status = send_file(a, "POST", "/candidates", &added);
-    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
-        printf("%zu candidates added\n", json_array_size(json_object_get(added, "candidates")));
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON)) {
+        size_t n = json_array_size(json_object_get(added, "candidates"));
+        printf("%zu candidate%s added\n", n, n == 1 ? "" : "s");
+    }
     json_decref(added);
     return status;
 }
 
 static void print_imported(const json_t *imported)
 {
-    printf("%lld results imported, from number %lld\n", json_count(imported, "accepted"),
-           json_count(imported, "first"));
+    long long n = json_count(imported, "accepted");
+    printf("%lld result%s imported, from number %lld\n", n, n == 1 ? "" : "s", json_count(imported, "first"));
 }
 
 exit_status command_import(const arguments *a)

@@ -489,7 +489,7 @@ def test_candidates_and_results_are_changed(site):
     assert site.output("import", "s", "earlier.csv") == "2 results imported, from number 1\n"
     (site.folder / "noted.csv").write_text("candidate,value,date,operator\n1,0.2,monday,ann\n")
     assert site.run("import", "s", "noted.csv").returncode == 1
-    assert site.output("import", "s", "noted.csv", "--ignore", "date,operator") == "1 results imported, from number 3\n"
+    assert site.output("import", "s", "noted.csv", "--ignore", "date,operator") == "1 result imported, from number 3\n"
     for wrong in (("propose", "s", "two"), ("amend", "s", 1), ("amend", "s", 1, "high"), ("candidates", "retire", "s", "x"), ("import", "s", "x.txt")):
         assert site.run(*wrong).returncode == 2, wrong
 
@@ -514,7 +514,7 @@ def test_candidates_by_key(site):
         assert refused.returncode == 2 and "with --key" in refused.stderr, refused
     (site.folder / "more.csv").write_text("key,x,shelf\nO,5,top\n")
     assert site.run("candidates", "add", "k", "more.csv").returncode == 1
-    assert site.output("candidates", "add", "k", "more.csv", "--ignore", "shelf") == "1 candidates added\n"
+    assert site.output("candidates", "add", "k", "more.csv", "--ignore", "shelf") == "1 candidate added\n"
 
 
 def test_imported_results_are_amended(site):
