@@ -474,6 +474,12 @@ def test_a_table_of_trials(site):
         study.tell(trial, target(trial.point), metadata={"well": "A1"})
     pandas = type(sys)("pandas")  # stands for the package, which the tests do not need
     pandas.DataFrame = list
+    sys.modules["pandas"] = None
+    try:
+        study.trials_dataframe()
+        raise AssertionError("it needs no pandas")
+    except ImportError as missing:
+        assert "pip install pandas" in str(missing), missing
     sys.modules["pandas"] = pandas
     try:
         first = study.trials_dataframe(state="completed")[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import io
 import json
 import math
@@ -534,6 +535,14 @@ def revoke_token(token: str) -> Call:
 
 def set_notify(receivers: Iterable[Mapping[str, Any]]) -> Call:
     return Call("PUT", "/v1/notify", _json({"notify": [dict(receiver) for receiver in receivers]}))
+
+
+def pandas() -> Any:
+    """The package, which only the tables need."""
+    try:
+        return importlib.import_module("pandas")
+    except ModuleNotFoundError as missing:
+        raise ImportError("trials_dataframe needs pandas: pip install pandas") from missing
 
 
 def rows(trials: Iterable[Trial]) -> list[dict[str, Any]]:

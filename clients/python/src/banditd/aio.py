@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import http.client
-import importlib
 import io
 import os
 import time
@@ -515,9 +514,6 @@ class AsyncStudy:
         exported: bytes = await self._client._run(_calls.export(self.id, format))
         return exported
 
-
     async def trials_dataframe(self, **filters: Any) -> Any:
         """The trials as a pandas.DataFrame with one row per trial; the filters are those of `trials`. Needs pandas."""
-        pandas = importlib.import_module("pandas")
-
-        return pandas.DataFrame(_calls.rows([trial async for trial in self.trials(**filters)]))
+        return _calls.pandas().DataFrame(_calls.rows([trial async for trial in self.trials(**filters)]))

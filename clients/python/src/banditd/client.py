@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import importlib
 import os
 import socket
 import threading
@@ -569,9 +568,7 @@ class Study:
 
     def trials_dataframe(self, **filters: Any) -> Any:
         """The trials as a pandas.DataFrame with one row per trial; the filters are those of `trials`. Needs pandas."""
-        pandas = importlib.import_module("pandas")
-
-        return pandas.DataFrame(_calls.rows(self.trials(**filters)))
+        return _calls.pandas().DataFrame(_calls.rows(self.trials(**filters)))
 
     def events(self, after: Optional[int] = None) -> Iterator[Event]:
         """The study's events as they happen, without end, also through restarts of the server. `after`: the id of an
