@@ -93,9 +93,11 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            .low = 0.0, .high = 1.0),
     OPTION(WARP_UNIT, warp_unit, WORD,
            "In a space that is not listed: the unit in which values are warped, the interquartile range (quartiles) or "
-           "twice the distance from the median to the better quartile where that is less (better_half). New studies with "
-           "one objective in a space have better_half, those from before this option have quartiles.",
-           WORDS("quartiles", "better_half")),
+           "twice the distance from the median to the better quartile where that is less (better_half). With in_turn, "
+           "fits to an even number of results also try the better quarter and the better eighth of the values in place of "
+           "the better half, and take what makes the values likeliest. New studies with one objective in a space have "
+           "in_turn, those from before this option have quartiles.",
+           WORDS("quartiles", "better_half", "in_turn")),
     OPTION(POPULATION, population, INTEGER,
            "Number of candidates that are alive.",
            AT_LEAST(1.0), .has_default = true),

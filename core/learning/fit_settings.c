@@ -70,16 +70,17 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
                                        const bandit_arms *arms, bandit_error *err)
 {
     size_t d = arms->dimension;
-    *out = (bandit_fit_settings){.arms = arms,
-                                 .kernel = options->kernel.type,
-                                 .nu = options->kernel.nu,
-                                 .learn_lengthscale = options->learn_lengthscale,
-                                 .learn_noise = options->learn_noise,
-                                 .standardize = options->standardize_rewards,
-                                 .warp = options->standardize_rewards && options->warp_rewards,
-                                 .better_half = options->warp_unit == BANDIT_WARP_BETTER_HALF &&
-                                                bandit_arms_is_open_space(arms),
-                                 .noise_std = options->noise_std};
+    *out = (bandit_fit_settings){
+        .arms = arms,
+        .kernel = options->kernel.type,
+        .nu = options->kernel.nu,
+        .learn_lengthscale = options->learn_lengthscale,
+        .learn_noise = options->learn_noise,
+        .standardize = options->standardize_rewards,
+        .warp = options->standardize_rewards && options->warp_rewards,
+        .better_half = options->warp_unit != BANDIT_WARP_QUARTILES && bandit_arms_is_open_space(arms),
+        .in_turn = options->warp_unit == BANDIT_WARP_IN_TURN && bandit_arms_is_open_space(arms),
+        .noise_std = options->noise_std};
     if (options->kernel.type != BANDIT_KERNEL_GAUSSIAN && options->kernel.type != BANDIT_KERNEL_MATERN)
         return BANDIT_OK;
     out->group = bandit_alloc(d, sizeof *out->group);

@@ -45,15 +45,6 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The quantile of n >= 1 ascending values, interpolated. */
-static double quantile(const double *sorted, size_t n, double q)
-{
-    double place = q * (double)(n - 1);
-    size_t i = (size_t)place;
-    double rest = place - (double)i;
-    return i + 1 < n ? sorted[i] + rest * (sorted[i + 1] - sorted[i]) : sorted[i];
-}
-
 static double mean_of(const bandit_arm_sum *row)
 {
     return row->sum / (double)row->count;
@@ -78,7 +69,8 @@ static void standardize(bandit_fitted *out, bandit_sample *s)
     for (size_t i = 0; i < n; i++)
         sorted[i] = mean_of(&s->rows[i]);
     qsort(sorted, n, sizeof *sorted, compare_doubles);
-    double low = quantile(sorted, n, 0.25), high = quantile(sorted, n, 0.75), range = high - low;
+    double low = bandit_sample_quantile(sorted, n, 0.25), high = bandit_sample_quantile(sorted, n, 0.75),
+           range = high - low;
     out->low = -INFINITY;
     out->high = INFINITY;
     if (out->warped) {
@@ -88,7 +80,7 @@ static void standardize(bandit_fitted *out, bandit_sample *s)
         out->high = high + 20.0 * range;
         out->range = range;
     }
-    out->offset = quantile(sorted, n, 0.5);
+    out->offset = bandit_sample_quantile(sorted, n, 0.5);
     out->scale = out->warped ? range : range / 1.349; /* the standard deviation, if normal */
     if (out->warped && s->settings->better_half)
         out->scale = fmin(range, fmax(2.0 * (high - out->offset), LEAST_UNIT * range));
@@ -462,8 +454,11 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
     status = bandit_sample_fit(&s, out, BANDIT_SAMPLE_EVALUATIONS, NULL, &all, err);
     if (status == BANDIT_OK && settings->sources)
         status = bandit_sample_learn_sources(&s, out, &all, err);
+    bool same_unit = !bandit_sample_may_be_finer(settings, from->fitted_on);
     if (status == BANDIT_OK && settings->standardize && s.n >= FEWEST_JUDGED)
-        status = judge(&s, out, from->fitted_on >= FEWEST_JUDGED ? from : out, all, err);
+        status = judge(&s, out, same_unit && from->fitted_on >= FEWEST_JUDGED ? from : out, all, err);
+    if (status == BANDIT_OK)
+        status = bandit_sample_refine(&s, out, ledger->observations, err);
     out->fitted_on = ledger->observations;
     if (!settings->learn_noise)
         out->noise = bandit_fit_given_noise(settings, out->scale);

@@ -14,7 +14,10 @@
  * density of the rewards includes the slopes of the warp. scale is then the interquartile range itself, or in an open
  * space (bandit_options.warp_unit) twice the distance from the median to the upper quartile where that is less: near
  * the median every power of the warp is straight, so good rewards that all lie within a small share of the unit
- * would have no differences that exceed the noise.
+ * would have no differences that exceed the noise. With BANDIT_WARP_IN_TURN, a fit to an even number of rewards may
+ * have a finer unit (finer_unit.c): that of the better quarter of the rewards, or eighth, about the quantile at which that
+ * part begins. It is taken if the rewards are likelier with it. The fits in between keep to the median: a model
+ * of the best part alone is sure of itself near the leader, and blind to what lies elsewhere.
  * Nothing is folded or cut, and predictions are read back at no less than `low`, which is one range of all
  * rewards below the worst. A fit is due at every reward up to a hundred.
  *
@@ -57,6 +60,7 @@ typedef struct bandit_fit_settings {
     double nu;
     bool learn_lengthscale, learn_noise, standardize, warp;
     bool better_half;              /* the unit of the warp may be that of the better half of the rewards */
+    bool in_turn;                  /* and every other fit may have a finer one */
     const double *lengthscales;    /* as given: n_lengthscales; borrowed. NULL if they are learned */
     size_t n_lengthscales;         /* number of lengthscales of the fit */
     size_t *group;                 /* for each feature, the index of its lengthscale; owned */

@@ -1,5 +1,5 @@
-/* The rewards of one fit, shared by hyperparameters.c, which makes and fits them, and sample_sources.c, which learns what
- * earlier studies count. */
+/* The rewards of one fit, shared by hyperparameters.c, which makes and fits them, sample_sources.c, which learns what
+ * earlier studies count, and finer_unit.c. */
 #ifndef CORE_LEARNING_SAMPLE_H
 #define CORE_LEARNING_SAMPLE_H
 
@@ -46,5 +46,15 @@ bandit_status bandit_fitted_copy(bandit_fitted *out, const bandit_fitted *from, 
 /* *l is a fit without sources, with value *value. It becomes the likeliest of that and fits with sources. */
 bandit_status bandit_sample_learn_sources(bandit_sample *s, bandit_fitted *l, double *value,
                                           bandit_error *err);
+
+/* The quantile of n >= 1 ascending values, interpolated. */
+double bandit_sample_quantile(const double *sorted, size_t n, double q);
+
+/* Whether a fit to this many rewards may have a finer unit. */
+bool bandit_sample_may_be_finer(const bandit_fit_settings *settings, uint64_t observations);
+
+/* Fits the kept rows in finer units, if this fit may have one, and gives *l the unit with which they are likeliest. */
+bandit_status bandit_sample_refine(bandit_sample *s, bandit_fitted *l, uint64_t observations,
+                                   bandit_error *err);
 
 #endif

@@ -202,7 +202,7 @@ void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm,
         default_number(&a->agreeing_repeats, AGREEING_REPEATS_DEFAULT);
     if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_WARP_UNIT) &&
         request->domain_type == WIRE_DOMAIN_SPACE && !wire_has_several(request))
-        default_text(&a->warp_unit, "better_half", found);
+        default_text(&a->warp_unit, "in_turn", found);
     if (is_word(a->init, "uncertainty"))
         default_text(&a->init_method, "cholesky", found);
     complete_bounds(a, algorithm, horizon, found);

@@ -422,12 +422,15 @@ def test_a_study_from_before_warp_unit_stays_without(server):
     client = server.client()
     body = {"metric": {"name": "loss", "goal": "minimize"}, "domain": {"type": "space", "parameters": MIXED}, "seed": 2}
     study = client.create(body)["id"]
-    assert client.study(study)["algorithm"]["warp_unit"] == "better_half"
+    assert client.study(study)["algorithm"]["warp_unit"] == "in_turn"
     exported = client.get(f"/v1/studies/{study}/export?format=ndjson").body
-    before = exported.replace(b',\\"warp_unit\\":\\"better_half\\"', b"")
+    before = exported.replace(b',\\"warp_unit\\":\\"in_turn\\"', b"")
     assert before != exported
     assert client.post("/v1/studies?id=quartiles", before, content_type="application/x-ndjson").status == 201
     assert "warp_unit" not in client.study("quartiles")["algorithm"]
+    kept = exported.replace(b'\\"warp_unit\\":\\"in_turn\\"', b'\\"warp_unit\\":\\"better_half\\"')
+    assert client.post("/v1/studies?id=half", kept, content_type="application/x-ndjson").status == 201
+    assert client.study("half")["algorithm"]["warp_unit"] == "better_half"
     given = client.create({**body, "algorithm": {"name": "log_ei", "warp_unit": "quartiles"}})["id"]
     scales = []
     for one in ("quartiles", given, study):

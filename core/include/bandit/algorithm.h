@@ -62,7 +62,11 @@ typedef enum bandit_resample {
 } bandit_resample;
 /* The unit of warped rewards (hyperparameters.h): the interquartile range, or twice the distance from the median to the
  * better quartile where that is less. */
-typedef enum bandit_warp_unit { BANDIT_WARP_QUARTILES, BANDIT_WARP_BETTER_HALF } bandit_warp_unit;
+typedef enum bandit_warp_unit {
+    BANDIT_WARP_QUARTILES,
+    BANDIT_WARP_BETTER_HALF,
+    BANDIT_WARP_IN_TURN /* every other fit may have the origin and the unit of fewer, better rewards */
+} bandit_warp_unit;
 typedef enum bandit_init { BANDIT_INIT_UNIFORM, BANDIT_INIT_UNCERTAINTY } bandit_init;
 /* On an open space: which points in flight a pick is conditioned on. */
 typedef enum bandit_in_flight {

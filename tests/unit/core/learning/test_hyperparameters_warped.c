@@ -19,6 +19,7 @@ typedef struct learner {
     bandit_arms *arms;
     bandit_fit_settings how;
     bandit_fitted learned;
+    double within_degrees; /* of agreeing repeats that are told beside the rewards */
 } learner;
 
 /* Points on a line, 1 / 8 apart. */
@@ -56,7 +57,8 @@ static void learn(learner *x, size_t n, const double *rewards)
     bandit_ledger ledger = {.sums = sums, .n = n, .observations = n};
     for (uint32_t i = 0; i < n; i++)
         sums[i] = (bandit_arm_sum){.arm = i, .count = 1, .sum = rewards[i]};
-    must(bandit_refit(&next, &x->learned, &x->how, &ledger, NULL, 0.0, 0.0, &bandit_executor_serial, &err),
+    must(bandit_refit(&next, &x->learned, &x->how, &ledger, NULL, 0.0, x->within_degrees,
+                      &bandit_executor_serial, &err),
          &err);
     bandit_fitted_clear(&x->learned);
     x->learned = next;
@@ -136,6 +138,52 @@ static void good_rewards_have_a_unit_of_their_own(void **state)
     }
 }
 
+/* Values of steps of the same ratio, `steps` of them for each of e; a hundredth more where the index is odd. */
+static void fall(size_t n, double steps, double *rewards)
+{
+    for (size_t i = 0; i < n; i++)
+        rewards[i] = -exp((double)(n - i) / steps) * (i % 2 ? 1.01 : 1.0);
+}
+
+static bool is_same_fit(const bandit_fitted *a, const bandit_fitted *b)
+{
+    return a->offset == b->offset && a->scale == b->scale && a->power == b->power && a->noise == b->noise &&
+           a->signal == b->signal && a->mean == b->mean && a->lengthscales[0] == b->lengthscales[0];
+}
+
+/* With units in turn, values that fall by orders of magnitude have a finer one where their number is even, about a higher
+ * origin; values that do not keep the unit of the better half, and so does an odd number of them, a given noise, and what
+ * was measured twice. */
+static void every_other_fit_may_have_a_finer_unit(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 5; kind++) {
+        learner turn, half;
+        double rewards[MOST];
+        size_t n = kind == 1 ? 47 : 48;
+        bool finer = kind == 0;
+        open_learner(&turn, kind != 2);
+        open_learner(&half, kind != 2);
+        turn.how.better_half = turn.how.in_turn = half.how.better_half = true;
+        fall(n, 4.0, rewards);
+        for (size_t i = 0; i < n && kind == 4; i++)
+            rewards[i] = sin((double)i / 6.0);
+        turn.within_degrees = half.within_degrees = kind == 3 ? 2.0 : 0.0;
+        learn(&turn, n, rewards);
+        learn(&half, n, rewards);
+        assert_true(is_same_fit(&turn.learned, &half.learned) == !finer);
+        if (finer)
+            assert_true(turn.learned.scale < 0.5 * half.learned.scale &&
+                        turn.learned.offset > half.learned.offset);
+        for (size_t i = 0; i < n; i++) {
+            double back = bandit_fitted_unfold(&turn.learned, bandit_fitted_fold(&turn.learned, rewards[i]));
+            assert_true(fabs(back - rewards[i]) < 1e-9 * (fabs(rewards[i]) + turn.learned.scale));
+        }
+        close_learner(&turn);
+        close_learner(&half);
+    }
+}
+
 /* A reward that no neighbour explains is set aside, on either side of them, from its first fit on or later; not
  * so the steep end of a smooth function. */
 static void strays_are_set_aside(void **state)
@@ -168,6 +216,7 @@ int main(void)
         cmocka_unit_test(fits_are_due_at_each_of_a_hundred),
         cmocka_unit_test(what_is_told_comes_back),
         cmocka_unit_test(good_rewards_have_a_unit_of_their_own),
+        cmocka_unit_test(every_other_fit_may_have_a_finer_unit),
         cmocka_unit_test(strays_are_set_aside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

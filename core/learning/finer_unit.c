@@ -1,0 +1,89 @@
+/* A finer unit of warped rewards than that of their better half: of the better quarter, or eighth.
+ *
+ * At its origin the warp is straight, and it can tell apart what lies beyond. So of rewards that fall by orders
+ * of magnitude, a warp about the median tells the bad ones apart and one about a high quantile the good ones.
+ * The densities of the rewards as they came are compared: those of the fits, over the unit to the power of
+ * their number. Ours. */
+#include "core/learning/sample.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { TIMES = 2, FEWEST = 8 /* rewards */ };
+
+double bandit_sample_quantile(const double *sorted, size_t n, double q)
+{
+    double place = q * (double)(n - 1);
+    size_t i = (size_t)place;
+    double rest = place - (double)i;
+    return i + 1 < n ? sorted[i] + rest * (sorted[i + 1] - sorted[i]) : sorted[i];
+}
+
+bool bandit_sample_may_be_finer(const bandit_fit_settings *settings, uint64_t observations)
+{
+    return settings->in_turn && settings->learn_noise && !settings->sources && observations % 2 == 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The density of the kept rows under a fit of this value, apart from what does not depend on the unit. */
+static double density(const bandit_sample *s, double value, double unit)
+{
+    return value - (double)s->n_kept * log(unit);
+}
+
+/* Fits in another unit; that becomes *l if its density is above *best. */
+static bandit_status try_unit(bandit_sample *s, bandit_fitted *l, const bandit_fitted *start, double origin,
+                              double unit, double *best, bandit_error *err)
+{
+    bandit_fitted other = {0};
+    double value;
+    bandit_status status = bandit_fitted_copy(&other, start, err);
+    if (status == BANDIT_OK) {
+        other.offset = origin;
+        other.scale = unit;
+        status = bandit_sample_fit(s, &other, BANDIT_SAMPLE_EVALUATIONS, NULL, &value, err);
+    }
+    if (status == BANDIT_OK && density(s, value, unit) > *best) {
+        double *lengthscales = l->lengthscales;
+        *best = density(s, value, unit);
+        *l = other;
+        other.lengthscales = lengthscales;
+    }
+    bandit_fitted_clear(&other);
+    return status;
+}
+
+/* Squares within arms and told errors count where the slope of the warp is 1, which is at the median. */
+bandit_status bandit_sample_refine(bandit_sample *s, bandit_fitted *l, uint64_t observations,
+                                   bandit_error *err)
+{
+    const double least = 1e-6; /* a unit, in that of the better half */
+    size_t n = s->n_kept;
+    bandit_fitted start = {0};
+    double value, share = 0.5, *sorted = s->scratch;
+    if (!bandit_sample_may_be_finer(s->settings, observations) || s->within_degrees > 0.0 || s->errors ||
+        n < FEWEST)
+        return BANDIT_OK;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = s->rows[i].sum / (double)s->rows[i].count;
+    qsort(sorted, n, sizeof *sorted, compare_doubles);
+    bandit_status status = bandit_fitted_copy(&start, l, err);
+    if (status == BANDIT_OK)
+        status = bandit_sample_fit(s, &start, 0, NULL, &value, err);
+    double best = status == BANDIT_OK ? density(s, value, start.scale) : 0.0;
+    for (int k = 0; k < TIMES && status == BANDIT_OK; k++) {
+        share *= 0.5;
+        double origin = bandit_sample_quantile(sorted, n, 1.0 - share);
+        double unit = 2.0 * (bandit_sample_quantile(sorted, n, 1.0 - 0.5 * share) - origin);
+        if (!(unit > least * start.scale) || (double)n * share < 2.0)
+            break;
+        status = try_unit(s, l, &start, origin, unit, &best, err);
+    }
+    bandit_fitted_clear(&start);
+    return status;
+}
