@@ -26,9 +26,10 @@ def find_programs():
 
 
 class Postgres:
-    def __init__(self, **settings):
+    def __init__(self, standby_of=None, **settings):
         self.programs = find_programs()
         self.settings = settings
+        self.primary = standby_of
         self.prefix = []
         self.folder = tempfile.mkdtemp(prefix="banditd-pg-")
         self.data = os.path.join(self.folder, "data")
@@ -64,7 +65,10 @@ class Postgres:
         return done.stdout
 
     def __enter__(self):
-        self.run("initdb", "-D", self.data, "-U", "tests", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+        if self.primary:
+            self.run("pg_basebackup", "-D", self.data, "-R", "-d", f"{self.primary.conninfo()} application_name=standby")
+        else:
+            self.run("initdb", "-D", self.data, "-U", "tests", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
         with open(os.path.join(self.data, "postgresql.conf"), "a") as settings:
             for name, value in {
                 "port": self.port,
@@ -92,6 +96,14 @@ class Postgres:
     def stop(self, mode="immediate"):
         self.ctl("stop", "-m", mode)
 
+    def conninfo(self):
+        return f"host=127.0.0.1 port={self.port} user=tests"
+
+    def own(self, path):
+        """Gives a folder to the server's user."""
+        if self.prefix:
+            shutil.chown(path, "postgres", "postgres")
+
     def sql(self, text, database="postgres"):
         """-> the rows as text, columns separated by |"""
         return self.run("psql", "-h", self.folder, "-p", str(self.port), "-U", "tests", "-AtXqc", text, database).split("\n")[:-1]
@@ -103,9 +115,9 @@ class Postgres:
         self.run("createdb", "-h", self.folder, "-p", str(self.port), "-U", "tests", *options, name)
         return f"postgresql://tests@127.0.0.1:{self.port}/{name}"
 
-    def migrated(self):
+    def migrated(self, *options):
         """A new database with banditd's schema. -> its URI"""
-        uri = self.database()
+        uri = self.database(*options)
         status, out, err = run_to_end("migrate", "--database", uri)
         assert (status, err) == (0, ""), (out, err)
         return uri

@@ -1,4 +1,4 @@
-"""A real server on a free port and a database of its own."""
+"""A real server on a free port and a database of its own, of SQLite or PostgreSQL (databases.py)."""
 
 import os
 import pathlib
@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 
+import databases
 from client import Client, exchange
 from harness import sanitizers
 
@@ -47,10 +48,13 @@ class Server:
                 self.stop() if kind is None else self._abandon()
         finally:
             if self._folder:
+                databases.drop(self.db)
                 shutil.rmtree(self._folder, ignore_errors=True)
 
     def start(self):
-        command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--db", self.db, *self.options]
+        elsewhere = "--database" in self.options
+        place = ["--db", self.db] if elsewhere else databases.place(self.db, BINARY)
+        command = [BINARY, "serve", "--listen", "127.0.0.1:0", *place, *self.options]
         self._log = tempfile.TemporaryFile()
         self.process = self.popen(
             command,
@@ -153,7 +157,7 @@ def _first_line(process):
 def run_to_end(*arguments, environment=None, timeout=60):
     """Runs banditd with other arguments. -> (exit status, standard output, standard error)"""
     done = subprocess.run(
-        [BINARY, *arguments],
+        [BINARY, *databases.translated(arguments)],
         capture_output=True,
         text=True,
         timeout=timeout,

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 
+import databases
 import server as servers
 from server import Server
 from support import definition, grid, measure
@@ -297,7 +298,8 @@ def test_everything_at_once():
     with Server("--threads", "2") as server:
         busy = Busy(server)
         busy.create()
-        sides = (busy.upload, busy.bring_points, busy.import_studies, busy.fill_log, busy.back_up)
+        sides = [busy.upload, busy.bring_points, busy.import_studies, busy.fill_log]
+        sides += [] if databases.URI else [busy.back_up]
         for kill in range(KILLS):
             side = sides[kill % len(sides)]
             busy.run([busy.work] * 4 + [side], rng.uniform(0.02, 0.6))

@@ -6,6 +6,7 @@ import contextlib
 import sqlite3
 import struct
 
+from databases import sqlite_only
 from server import Server, run_to_end
 from support import cases, definition, grid, refusal
 
@@ -144,6 +145,7 @@ def check_lists(client, studies):
 @contextlib.contextmanager
 def damaged(studies, damages):
     """A server over a database in which the studies have come to harm, and one has not."""
+    sqlite_only()
     with Server() as server:
         for study in [*studies, "sound"]:
             lived(server.client(), study)

@@ -268,6 +268,7 @@ def test_a_deleted_study_ends_its_streams(server):
     client.create(definition(id="short-lived"))
     work(client, "short-lived", 3)
     stream, fresh = Stream(server, "short-lived", 0), Stream(server, "short-lived")
+    stream.until(lambda event: event[1] == "trial" and event[2]["state"] == "completed")
     client.delete("/v1/studies/short-lived")
     assert stream.rest()[-1] == (None, "state", {"state": "deleted"})
     assert fresh.rest()[-1] == (None, "state", {"state": "deleted"})

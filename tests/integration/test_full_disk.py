@@ -26,6 +26,10 @@ def small_disk(mib):
             subprocess.run(["umount", "-l", folder], check=True)
 
 
+def grow_disk(folder, mib):
+    subprocess.run(["mount", "-o", f"remount,size={mib}m", str(folder)], check=True)
+
+
 def fill(client, prefix, side):
     """Makes studies until several in a row are refused. -> those that were acknowledged"""
     made, refused = [], 0
@@ -87,7 +91,7 @@ def test_a_full_disk_is_left_by_growing_it():
         client = server.client()
         made = fill(client, "s", 16)
         assert not ready(client)
-        subprocess.run(["mount", "-o", "remount,size=64m", str(folder)], check=True)
+        grow_disk(folder, 64)
         eventually(lambda: ready(client))
         assert client.post("/v1/studies", definition(id="new", points=grid(4))).status == 201
         assert studies(client) == set(made) | {"new"}

@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 
+from databases import sqlite_only
 from server import Server
 from support import cases, definition, measure, refusal, work
 
@@ -101,6 +102,7 @@ def test_waiting_by_wish_is_not_slow():
 
 
 def test_a_failed_request_is_a_warning_with_its_reason():
+    sqlite_only("it locks SQLite's file")
     with Server() as server:
         client = server.client()
         client.create(definition(id="first"))

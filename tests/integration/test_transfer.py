@@ -1,13 +1,12 @@
 """A study's export, and the study that it makes: GET …/export and POST /v1/studies with application/x-ndjson."""
 
-import contextlib
 import http.client
 import json
 import socket
-import sqlite3
 import threading
 import time
 
+import databases
 from server import Server, run_to_end
 from support import cases, definition, grid, measure, refusal, work
 from test_database import altered, fill, next_choices, without_times
@@ -66,8 +65,7 @@ def test_picks_that_were_planned_ahead_are_taken(server):
 
 
 def left_over(path):
-    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
-        return db.execute("SELECT count(*) FROM studies WHERE deleted <> 0").fetchone()[0]
+    return databases.count(path, "SELECT count(*) FROM studies WHERE deleted <> 0")
 
 
 def test_nothing_is_there_before_all_of_it_is(server):

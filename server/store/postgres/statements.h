@@ -8,12 +8,17 @@
 /* A statement that must change a row, or it fails with SQLSTATE 22012 (sql_must_change). */
 #define MUST_CHANGE(text) "WITH done AS (" text " RETURNING 1) SELECT 1 / count(*) FROM done"
 
+/* A part of a deleted study, by the places of its rows: a join over keys could be planned while the table is empty, and then
+ * look through all rows for each. */
+#define PG_SLICE(table, of)                                                                                  \
+    "DELETE FROM " table " WHERE ctid = ANY (ARRAY(SELECT ctid FROM " table " WHERE " of " = ?1 LIMIT ?2))"
+
 #define PG_LABEL(label, value) "banditd.label_of(definition, " label ") = " value
 
 /* X(identifier, text) */
 #define PG_CHANGED_LIST(X)                                                                                        \
     X(SQL_BEGIN, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")                                               \
-    X(SQL_BEGIN_IMMEDIATE, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")                                     \
+    X(SQL_BEGIN_IMMEDIATE, "BEGIN ISOLATION LEVEL READ COMMITTED")                                                \
     X(SQL_STUDY_INSERT, "INSERT INTO studies (study, id, epoch, definition, state, created_at, updated_at, "      \
                         "last_seq) VALUES (?6, ?1, ?2, ?3, ?4, ?5, ?5, 0)")                                       \
     X(SQL_STUDY_PUBLISH, MUST_CHANGE("UPDATE studies SET deleted = 0 WHERE study = ?1 AND deleted = 2"))          \
@@ -53,6 +58,18 @@
     X(SQL_SUMS_PUT,                                                                                               \
       "INSERT INTO arm_sums (study, arm, count, sum) SELECT DISTINCT ON (arm) ?1, arm, count, sum "               \
       "FROM unnest(?2, ?3, ?4) WITH ORDINALITY AS s(arm, count, sum, place) ORDER BY arm, place DESC" SUM_UPDATE) \
+    X(SQL_SLICE_LOG, PG_SLICE("log", "study"))                                                                    \
+    X(SQL_SLICE_ATTEMPTS, PG_SLICE("attempts", "study"))                                                          \
+    X(SQL_SLICE_TRIALS, PG_SLICE("trials", "study"))                                                              \
+    X(SQL_SLICE_LATE, PG_SLICE("late_results", "study"))                                                          \
+    X(SQL_SLICE_AMENDMENTS, PG_SLICE("amendments", "study"))                                                      \
+    X(SQL_SLICE_MEASUREMENTS, PG_SLICE("measurements", "study"))                                                  \
+    X(SQL_SLICE_OBSERVATIONS, PG_SLICE("observations", "study"))                                                  \
+    X(SQL_SLICE_RETIRED, PG_SLICE("retired_candidates", "study"))                                                 \
+    X(SQL_SLICE_KEYS, PG_SLICE("candidate_keys", "study"))                                                        \
+    X(SQL_SLICE_SUMS, PG_SLICE("arm_sums", "study"))                                                              \
+    X(SQL_SLICE_BATCHES, PG_SLICE("batches", "study"))                                                            \
+    X(SQL_SLICE_BLOCKS, PG_SLICE("candidate_blocks", "content"))                                                  \
     X(SQL_TRIALS_INSERT, "INSERT INTO trials (study, trial, batch, candidate, variance) SELECT ?1, "              \
                          "?3 + place - 1, ?2, candidate, variance FROM unnest(?4, ?5) "                           \
                          "WITH ORDINALITY AS p(candidate, variance, place)")
