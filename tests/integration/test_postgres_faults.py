@@ -188,3 +188,19 @@ def test_a_full_disk():
             eventually(lambda: client.request("GET", "/readyz").status == 200, "readiness")
             client.create(definition(id="afterwards", points=grid(60)))
         assert run_to_end("check", "--no-replay", "--database", uri)[0] == 0
+
+
+def test_a_long_transaction():
+    """80 000 rows in few writes: the time to send them does not grow with the square of their number."""
+    uri = postgres().migrated()
+    with served(uri) as server:
+        client = server.client()
+        source = client.create(definition(points=grid(4)))["id"]
+        rows = [{"candidate": i % 16, "value": i / 2000} for i in range(2000)]
+        for _ in range(40):
+            assert client.post(f"/v1/studies/{source}/observations", {"observations": rows}).status == 200
+        body = client.get(f"/v1/studies/{source}/export?format=ndjson").body
+        client.delete(f"/v1/studies/{source}")
+        made = client.post("/v1/studies", body, content_type="application/x-ndjson")
+        assert made.status == 201 and client.study(source)["observations"] == 80000, made
+        assert metric(server, "banditd_database_reconnects_total") == 0

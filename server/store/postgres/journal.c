@@ -51,6 +51,8 @@ store_status pg_must_change(pg_store *s, store_error *err, store_status status, 
     return last->message ? STORE_OK : store_fail(err, STORE_NO_MEMORY, "out of memory");
 }
 
+enum { statements_at_once = 256 };
+
 /* ---- sending, and what comes back ----------------------------------------------------------------------- */
 
 /* The failure of an entry's statement; entry NULL: of another one. */
@@ -75,6 +77,7 @@ static void take_command(pg_store *s, const pg_entry *entry, PGresult **keep, st
         ExecStatusType got = pq.PQresultStatus(result);
         bool good = got == PGRES_COMMAND_OK || got == PGRES_TUPLES_OK;
         any = true;
+        pg_set_deadline(s); /* the patience counts from the last answer */
         if (!good && got != PGRES_PIPELINE_ABORTED && !*status)
             *status = fail_entry(s, entry, result, err);
         /* The commit of a transaction that has failed succeeds, as a rollback. */
@@ -146,6 +149,10 @@ static store_status exchange(pg_store *s, const pg_entry *entries, size_t n, con
     for (size_t i = 0; i < n && alive; i++) {
         pg_decode(&p, list[i].bytes, list[i].entry.at, list[i].entry.types);
         alive = pg_send(&s->writer, list[i].entry.id, &p);
+        if (alive && i % statements_at_once == statements_at_once - 1) {
+            alive = pg_send_out(&s->writer);
+            pg_set_deadline(s);
+        }
     }
     if (!alive || pq.PQpipelineSync(s->writer.conn) != 1)
         return pg_fail_lost(&s->writer, err, "sending");

@@ -166,6 +166,10 @@ void pg_disconnect(pg_connection *c);
  * its deadline has passed. */
 bool pg_await(pg_connection *c);
 
+/* Sends all that is left to be sent, and reads meanwhile. libpq moves what it could not send with each statement that is
+ * added: without this, the time for a long pipeline grows with the square of its length. False: as pg_await. */
+bool pg_send_out(pg_connection *c);
+
 /* The next result; NULL: the statement has no other, or the connection is lost or past its deadline. */
 PGresult *pg_result(pg_connection *c);
 

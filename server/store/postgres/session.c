@@ -186,6 +186,15 @@ bool pg_await(pg_connection *c)
     return true;
 }
 
+bool pg_send_out(pg_connection *c)
+{
+    int unsent;
+    while ((unsent = pq.PQflush(c->conn)) > 0)
+        if (!wait_for(c, POLLIN | POLLOUT) || pq.PQconsumeInput(c->conn) != 1)
+            return false;
+    return unsent == 0;
+}
+
 PGresult *pg_result(pg_connection *c)
 {
     return c->deadline == 0 || pg_await(c) ? pq.PQgetResult(c->conn) : NULL;
