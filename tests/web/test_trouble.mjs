@@ -202,7 +202,7 @@ async function viewer(site) {
     await page.goto(`${url}/#/studies/seen`);
     await page.waitForSelector('.study-head h1');
     await page.waitForTimeout(500);
-    assert.deepEqual(await page.locator('.study-head button').allTextContents(), []);
+    assert.deepEqual(await page.locator('.study-head button:not(.help)').allTextContents(), []);
     await page.goto(`${url}/#/new`);
     await page.waitForSelector('.notice >> text=require the role editor');
     assert.equal(await page.locator('button:text-is("Create the study")').isDisabled(), true);
