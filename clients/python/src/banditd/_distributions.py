@@ -17,8 +17,8 @@ def parameter(
 ) -> dict[str, Any]:
     """The server's parameter for an Optuna distribution. features: a row of properties for each choice."""
     if isinstance(distribution, CategoricalDistribution):
-        made = {"name": name, "type": "categorical", "values": words(distribution)}
-        return made if features is None else {**made, "features": features}
+        rows: dict[str, Any] = {} if features is None else {"features": features}
+        return {"name": name, "type": "categorical", "values": words(distribution), **rows}
     if features is not None:
         raise ValueError(f"parameter {name!r}: only categorical parameters have features")
     if not isinstance(distribution, (FloatDistribution, IntDistribution)):
