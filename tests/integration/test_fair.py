@@ -117,6 +117,7 @@ SHORT = {  # the serving threads answer these, or nobody's time is needed for th
     *(("POST", f"/v1/studies/{{study}}{path}") for path in ("/ask", "/tell", "/trials", "/observations/{number}/amend")),
     *(("POST", f"/v1/studies/{{study}}/trials/{{number}}/{what}") for what in ("amend", "measurements", "heartbeat")),
     ("POST", "/v1/tokens"),
+    ("PUT", "/v1/notify"),
     ("DELETE", "/v1/tokens/{token}"),
 }
 

@@ -154,11 +154,12 @@ class Worker:
             self.do(("curve", study, trial), "measure", (step, value), "POST", path, {"step": step, "value": value}, bad=(409,))
 
     def renew(self, held=None):
+        """-> the outcome"""
         held = held or self.one_held()
         if held:
             study, trial = held
             path = f"/v1/studies/{study}/trials/{trial}/heartbeat"
-            self.do(("trial", study, trial), "renew", None, "POST", path, {"lease_seconds": 3600}, bad=(409,))
+            return self.do(("trial", study, trial), "renew", None, "POST", path, {"lease_seconds": 3600}, bad=(409,))[0]
 
     def release(self):
         held = self.one_held(own=True)
@@ -186,13 +187,17 @@ class Worker:
             self.place.write(Entry(self.name, *sent[:3]))
             self.answered(key, path, body, answer)
 
-    def settle(self, client):
+    def settle(self, client, leases_end):
         """Renews what it holds: the clock may have been set ahead while the server was down, and then a lease lasts for
         half a minute only. Sends what was not answered once more, under its key: it is done once, whatever happened
-        before."""
+        before. leases_end(): may a lease have ended since the server's start, which was long ago on a busy machine?"""
         self.client = client
-        for held in self.held:
-            self.renew(held)
+        for held in list(self.held):
+            if self.renew(held) != REFUSED or held in self.meant:  # what is meant may have been done, without an answer
+                continue
+            if not leases_end():
+                self.place.violations.append(f"{self.name}: the lease of trial {held[1]} of {held[0]} has ended")
+            self.held.remove(held)
         for thing, op, arg, path, body, key, jumps in self.unsure:
             if jumps != self.place.jumps:
                 self.place.write(Entry(self.name, thing, op, arg, UNKNOWN))
