@@ -177,8 +177,8 @@ static bool most_promising(const bandit_engine *engine, const bandit_select_limi
     return found;
 }
 
-/* Chooses a pick before the first reward: if there are sources the arm that they promise most, then the most uncertain arm or the planned one if there is one left,
- * otherwise drawn without replacement. */
+/* Chooses a pick before the first reward: if there are sources the arm that they promise most, then the most
+ * uncertain arm or the planned one if there is one left, otherwise drawn without replacement. */
 static bandit_status first_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
                                const bandit_select_limits *limits, uint32_t *arm, bool *found,
                                bandit_error *err)

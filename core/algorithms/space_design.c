@@ -88,9 +88,10 @@ static bandit_status choose_promising(const bandit_engine *engine, bandit_genome
 {
     const bandit_sources *sources = engine->covariance.prior->sources;
     size_t n = genome->space->n, d = bandit_arms_dimension(engine->arms);
-    double most = -INFINITY, *tried = bandit_alloc(n + d, sizeof *tried), *features = tried + n;
+    double most = -INFINITY, *tried = bandit_alloc(n + d, sizeof *tried);
     if (!tried)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    double *features = tried + n;
     for (uint32_t i = 0; i < PROMISING && !bandit_pause(); i++) {
         bandit_genome_net(genome, engine->batch, i, genes);
         bandit_genome_point(genome, genes, tried);

@@ -5,13 +5,13 @@
 #include "core/algorithms/algorithm.h"
 
 /* Number of points of a batch before the first reward: one more than there are parameters, within 4 to 10; or
- * six if the search seeks the best point, three if it learns from other studies; but at most a quarter of the horizon. These points depend on no
- * reward, so making several at once delays nothing (ours). */
+ * six if the search seeks the best point, three if it learns from other studies; but at most a quarter of the
+ * horizon. These points depend on no reward, so making several at once delays nothing (ours). */
 uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best);
 
 /* Chooses the next of them, coded, when `number` points are in flight. First comes the point of the defaults,
- * if any parameter has one (others are in the middle). Then, if there are sources and the space has no rules, comes the
- * best of many points in the sum of the sources. Then come points of a randomized Halton sequence, a
+ * if any parameter has one (others are in the middle). Then, if there are sources and the space has no rules,
+ * comes the best of many points in the sum of the sources. Then come points of a randomized Halton sequence, a
  * new one for each batch, or of a scrambled Sobol sequence if the search seeks the best point. They are new
  * points while any can be found, then any that is not withheld. In a space with rules they are drawn as
  * core/arms/feasible.h says. Errors: BANDIT_NO_MEMORY,

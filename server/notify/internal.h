@@ -43,7 +43,7 @@ typedef struct receiver {
     notify *owner;
     wire_receiver wanted; /* its texts are owned */
     bool removed;         /* it is freed by the thread */
-    STAILQ_HEAD(, delivery) queue;
+    STAILQ_HEAD(delivery_queue, delivery) queue;
     size_t queued; /* in the queue */
     wire_receiver_counts counts;
     char last_error[200];

@@ -3,6 +3,8 @@
     for ((var) = (head)->tqh_first; (var) != 0; (var) = (var)->field.tqe_next)
 #define TAILQ_FOREACH_REVERSE(var, head, headname, field) /* cppcheck ignores order */                       \
     for ((var) = (head)->tqh_first; (var) != 0; (var) = (var)->field.tqe_next)
+#define STAILQ_FOREACH(var, head, field)                                                                     \
+    for ((var) = (head)->stqh_first; (var) != 0; (var) = (var)->field.stqe_next)
 #define LIST_HEAD(name, type)                                                                                \
     struct name {                                                                                            \
         struct type *lh_first;                                                                               \
