@@ -394,7 +394,7 @@ async function keys(site) {
   });
 }
 
-// Rules that end a study and stop runs, and another study's results to begin with.
+// Rules that end a study and stop runs, another study's results to begin with, and a study to learn from.
 async function rules(site) {
   await site.api.create({ id: 'rules-1', metric: { name: 'loss', goal: 'minimize' }, domain: { type: 'space', parameters: [{ name: 'x', type: 'double', min: 0, max: 1 }] } });
   const [trial] = await site.api.ask('rules-1', 1, 'w');
@@ -405,6 +405,7 @@ async function rules(site) {
     await page.getByLabel('Metric, its name').fill('loss');
     await page.getByLabel('Goal').selectOption('minimize');
     await page.getByLabel('Begin with the results of').fill('rules-1');
+    await page.getByLabel('Learn from').fill('rules-1');
     await page.click('text=Add a rule that ends the study');
     await page.getByLabel('Results', { exact: true }).fill('30');
     await page.click('text=Add a rule that ends the study');
@@ -424,6 +425,7 @@ async function rules(site) {
   const study = await site.api.get('/v1/studies/rules-2');
   assert.deepEqual(study.stop_when.map((rule) => [rule.rule, rule.results ?? rule.value]), [['stagnation', 30], ['target', 0.01]]);
   assert.deepEqual([study.stopping.rule, study.stopping.min_steps, study.observations], ['median', 3, 1]);
+  assert.deepEqual(study.learn_from, ['rules-1']);
 }
 
 // A link carries a filled form. What was filled in is there again after the page was left, until it is cancelled.

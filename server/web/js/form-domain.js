@@ -64,5 +64,6 @@ export function domainPart(form) {
     form.field({ pointer: '/domain/type', label: 'Kind', options: DOMAINS, class: 'narrow' }, redomain),
     contentOf(form),
     form.field({ pointer: '/history_from', label: 'Begin with the results of', placeholder: 'the id of another study', hint: 'For a new range, another kernel or another algorithm. Points that do not fit are listed.', class: 'narrow' }),
+    form.field({ pointer: '/learn_from', label: 'Learn from', kind: KINDS.list, placeholder: 'ids of up to 8 studies', hint: 'Studies of similar functions: same settings, other material, machine or data. What they found guides the first trials.', class: 'narrow' }),
   ];
 }
