@@ -23,8 +23,8 @@ typedef struct bandit_covariance {
     size_t dimension;
     double *factor; /* dimension: what each coordinate is multiplied by, 1 for the linear kernel; owned */
     double kappa2;  /* max of k(x, x) over the arms; 0 only if all arms are 0 under the linear kernel */
-    const struct bandit_prior_mean
-        *prior; /* mean of the process (core/posterior/prior_mean.h); borrowed. NULL: 0 */
+    /* Mean of the process (core/posterior/prior_mean.h); borrowed. NULL: 0. */
+    const struct bandit_prior_mean *prior;
 } bandit_covariance;
 
 /* Arms prepared as the columns of a block, such as a dictionary. Owned by the caller that sets them. */

@@ -10,8 +10,8 @@ enum { HISTORY_TRANSFER_EXAMPLES = 100 };
 typedef struct history_transfer {
     store_observation *list; /* by the new study's candidates */
     size_t n, capacity;
-    double *
-        points; /* of an open space: the coded points of the results, n_points of them; or as any_point says */
+    /* Of an open space: the coded points of the results, n_points of them; or as any_point says. */
+    double *points;
     size_t n_points;
     wire_taken_over shown; /* for the response; its examples are owned here */
 } history_transfer;

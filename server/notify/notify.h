@@ -53,9 +53,9 @@ typedef struct notify_news {
     char reason[300]; /* of `finished` or `stuck` */
     int64_t trial;    /* whose result is the best one now; 0: none is */
     double value;
-    int64_t failures,
-        failures_since; /* attempts that failed before the first that did not, and after the last */
-    bool evaluated;     /* there was one that did not fail */
+    /* Attempts that failed: before the first that did not, and after the last. */
+    int64_t failures, failures_since;
+    bool evaluated; /* there was one that did not fail */
 } notify_news;
 
 void notify_note_failure(notify_news *news);

@@ -1,6 +1,7 @@
 #include "server/base/log.h"
 #include "server/notify/internal.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,13 @@ void receiver_free(receiver *r)
     free(r);
 }
 
+/* The URL's scheme, host and port, for the log. The rest may be a secret: who knows the URL of a chat's hook can post. */
+static const char *origin(const receiver *r)
+{
+    const char *host = strstr(r->wanted.url, "//") + 2;
+    return log_format("%.*s", (int)(host - r->wanted.url + (ptrdiff_t)strcspn(host, "/?")), r->wanted.url);
+}
+
 /* Of several results that were better, the last one is of interest. */
 static void drop_older(receiver *r, const delivery *than)
 {
@@ -62,7 +70,7 @@ void receiver_push(receiver *r, delivery *d)
     drop_older(r, d);
     if (r->queued == NOTIFY_QUEUE) {
         if (!r->dropping)
-            log_event(LOG_WARN, "notifications_dropped", "url", r->wanted.url, "reason",
+            log_event(LOG_WARN, "notifications_dropped", "receiver", origin(r), "reason",
                       "the receiver's queue is full", NULL);
         r->dropping = true;
         r->counts.dropped++;
@@ -79,7 +87,7 @@ static void settle_failure(receiver *r, int64_t now, const char *error)
     delivery *d = r->current;
     snprintf(r->last_error, sizeof r->last_error, "%s", error);
     if (r->delay == 0)
-        log_event(LOG_WARN, "notification_not_sent", "url", r->wanted.url, "reason", error, NULL);
+        log_event(LOG_WARN, "notification_not_sent", "receiver", origin(r), "reason", error, NULL);
     r->delay = r->delay == 0 ? FIRST_DELAY : r->delay * 2 > LONGEST_DELAY ? LONGEST_DELAY : r->delay * 2;
     r->next_try = now + r->delay;
     if (++d->tries < NOTIFY_TRIES) {
@@ -87,7 +95,7 @@ static void settle_failure(receiver *r, int64_t now, const char *error)
         r->queued++;
         return;
     }
-    log_event(LOG_ERROR, "notification_given_up", "url", r->wanted.url, "id", d->id, "tries",
+    log_event(LOG_ERROR, "notification_given_up", "receiver", origin(r), "id", d->id, "tries",
               log_format("%d", d->tries), "reason", error, NULL);
     r->counts.failed++;
     atomic_fetch_add(&r->owner->failed, 1);
@@ -101,7 +109,7 @@ void receiver_settle(receiver *r, int64_t now, const char *error)
     if (error) {
         settle_failure(r, now, error);
     } else {
-        log_event(LOG_DEBUG, "notification_sent", "url", r->wanted.url, "id", d->id, NULL);
+        log_event(LOG_DEBUG, "notification_sent", "receiver", origin(r), "id", d->id, NULL);
         r->counts.sent++;
         atomic_fetch_add(&r->owner->sent, 1);
         atomic_fetch_sub(&r->owner->queued, 1);

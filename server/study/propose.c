@@ -160,7 +160,7 @@ static void propose(study *s, study_request *request)
     wire_errors errors = {0};
     if (!is_possible(s, request))
         return;
-    if (p->takes_broken && (s->config->wire->n_constraints == 0)) {
+    if (p->takes_broken && s->config->wire->n_constraints == 0) {
         reply_problem(request, REPLY_INVALID, NULL,
                       "query parameter 'broken' applies to a space with constraints only");
         return;

@@ -154,6 +154,9 @@ def test_a_receiver_that_hangs_holds_up_nobody():
             client.create(definition(id=f"s{i}"))
             assert client.request("PATCH", f"/v1/studies/s{i}", {"state": "finished"}).status == 200
         eventually(lambda: len(receiver.got) == 102)
+        said = [line for line in server.log().splitlines() if "notifications_dropped" in line]
+        place = hanging.url.removesuffix("/hook")
+        assert len(said) == 1 and f"receiver={place} " in said[0] and "hook" not in said[0], "a URL may be a secret"
         held, free = shown(client)
         assert (held["sent"], held["queued"], held["dropped"]) == (0, 101, 1), held
         assert (free["sent"], free["queued"], free["dropped"]) == (102, 0, 0), free
