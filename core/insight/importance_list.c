@@ -4,6 +4,7 @@
 
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
+#include "core/posterior/prior_mean.h"
 #include "core/posterior/surface.h"
 
 #include <math.h>
@@ -17,10 +18,10 @@ typedef struct derivatives {
     bandit_surface surface;
     size_t n, d;
     uint32_t *arms;
-    double *coordinates;                /* n x d */
-    double *spread;                     /* d: the variance of each feature */
-    double *gradient, *prior, *measure; /* d each */
-    double *sums, *squares;             /* d each: over the functions */
+    double *coordinates;                 /* n x d */
+    double *spread;                      /* d: the variance of each feature */
+    double *gradient, *random, *measure; /* d each */
+    double *sums, *squares;              /* d each: over the functions */
 } derivatives;
 
 static void clear(derivatives *v)
@@ -43,8 +44,8 @@ static bandit_status prepare(derivatives *v, bandit_insight *view, bandit_error 
     if (!v->spread)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     v->gradient = v->spread + v->d;
-    v->prior = v->gradient + v->d;
-    v->measure = v->prior + v->d;
+    v->random = v->gradient + v->d;
+    v->measure = v->random + v->d;
     v->sums = v->measure + v->d;
     v->squares = v->sums + v->d;
     for (size_t j = 0; j < v->d; j++) {
@@ -61,15 +62,18 @@ static bandit_status prepare(derivatives *v, bandit_insight *view, bandit_error 
 /* Sets v->measure to the shares, for the mean (draw NULL) or a function, at every `step`-th point. */
 static void measure(derivatives *v, const double *weights, const bandit_prior_draw *draw, size_t step)
 {
+    const bandit_prior_mean *prior = v->view->inner->covariance.prior;
     double sum = 0.0;
     memset(v->measure, 0, v->d * sizeof *v->measure);
     for (size_t i = 0; i < v->n; i += step) {
         const double *x = v->coordinates + i * v->d;
         bandit_surface_combine_slopes(&v->surface, weights, x, v->gradient);
+        if (prior)
+            bandit_prior_mean_slope(prior, x, 1.0, v->gradient);
         if (draw)
-            bandit_features_slopes(&v->view->features, draw, x, v->prior);
+            bandit_features_slopes(&v->view->features, draw, x, v->random);
         for (size_t j = 0; j < v->d; j++) {
-            double slope = v->gradient[j] + (draw ? v->prior[j] : 0.0);
+            double slope = v->gradient[j] + (draw ? v->random[j] : 0.0);
             v->measure[j] += slope * slope * v->spread[j];
         }
         if (i % 256 < step && bandit_pause())

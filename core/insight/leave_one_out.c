@@ -3,6 +3,7 @@
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
 #include "core/base/pause.h"
+#include "core/posterior/prior_mean.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -144,6 +145,7 @@ static bandit_status predict_plainly(bandit_insight *v, const bandit_arm_sum *su
 static bandit_status describe(const left_out *l, bandit_left_out *out, bandit_error *err)
 {
     bandit_insight *v = l->view;
+    const bandit_prior_mean *prior = v->inner->covariance.prior;
     bandit_status status = BANDIT_OK;
     for (size_t i = 0, at = 0; status == BANDIT_OK && i < v->told.n_sums; i++) {
         const bandit_arm_sum *sum = &v->told.sums[i];
@@ -156,6 +158,10 @@ static bandit_status describe(const left_out *l, bandit_left_out *out, bandit_er
             mean = l->mean[at];
             variance = l->variance[at];
             value = seen->sum / (double)seen->count;
+            if (prior) {
+                mean += bandit_prior_mean_of(prior, sum->arm);
+                value += bandit_prior_mean_of(prior, sum->arm);
+            }
             o->set_aside = seen->count < sum->count && sum->count < UINT32_MAX;
             at++;
         } else {

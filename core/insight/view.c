@@ -3,6 +3,7 @@
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
 #include "core/base/sobol.h"
+#include "core/posterior/prior_mean.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -20,12 +21,6 @@ static bandit_status check_algorithm(const bandit_engine *engine, bandit_error *
     if (o->algorithm == BANDIT_PI_GP_UCB)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "", "%s has a model of each cell, not one of all points",
                            name);
-    bandit_description about;
-    bandit_engine_describe(engine, &about);
-    for (size_t i = 0; i < about.n_sources; i++)
-        if (about.source_weights[i] != 0.0)
-            return bandit_fail(err, BANDIT_UNSUPPORTED, "",
-                               "a model that takes a part from other studies cannot be examined");
     if (o->algorithm == BANDIT_S_GP_TS && o->posterior == BANDIT_POSTERIOR_FEATURES)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "", "the posterior on features cannot be examined");
     return BANDIT_OK;
@@ -166,9 +161,24 @@ static void combine(bandit_insight *v, const double *weights, size_t columns, co
     }
 }
 
+/* out[c * ld + i] += the prior mean at point i, for c < columns. */
+static void add_prior_mean(bandit_insight *v, size_t columns, const double *coordinates, size_t n,
+                           double *out, size_t ld)
+{
+    const bandit_prior_mean *prior = v->inner->covariance.prior;
+    size_t d = bandit_view_dimension(v);
+    for (size_t i = 0; prior && i < n; i++) {
+        double value = bandit_prior_mean_at(prior, coordinates + i * d);
+        bandit_pause_at(i);
+        for (size_t c = 0; c < columns; c++)
+            out[c * ld + i] += value;
+    }
+}
+
 void bandit_view_means(bandit_insight *v, const double *coordinates, size_t n, double *out)
 {
     combine(v, v->posterior->weights, 1, coordinates, n, out, n);
+    add_prior_mean(v, 1, coordinates, n, out, n);
 }
 
 static bandit_status reserve_functions(bandit_insight *v, bandit_error *err)
@@ -218,8 +228,8 @@ bandit_status bandit_view_draw(bandit_insight *v, size_t first, bandit_error *er
     return status;
 }
 
-/* Adds the prior part of every function at the lanes of one tile of points. */
-static void add_prior(bandit_insight *v, const double *coordinates, size_t lanes, double *out, size_t ld)
+/* Adds the random part of every function at the lanes of one tile of points. */
+static void add_features(bandit_insight *v, const double *coordinates, size_t lanes, double *out, size_t ld)
 {
     size_t d = bandit_view_dimension(v);
     double *tile = v->scratch, sum[BANDIT_TILE]; /* the scratch of the kernel holds a tile */
@@ -241,8 +251,9 @@ void bandit_view_values(bandit_insight *v, const double *coordinates, size_t n, 
     for (size_t first = 0; first < n; first += BANDIT_TILE) {
         size_t lanes = n - first < BANDIT_TILE ? n - first : BANDIT_TILE;
         bandit_pause_at(first * BANDIT_VIEW_DRAWS);
-        add_prior(v, coordinates + first * d, lanes, out + first, ld);
+        add_features(v, coordinates + first * d, lanes, out + first, ld);
     }
+    add_prior_mean(v, BANDIT_VIEW_DRAWS, coordinates, n, out, ld);
 }
 
 /* The mean of k(x_j, x_l) over all pairs of n points. Errors: BANDIT_NO_MEMORY. */
@@ -293,6 +304,9 @@ bandit_status bandit_view_average(bandit_insight *v, const double *coordinates, 
     }
     if (status == BANDIT_OK) {
         *mean = cblas_ddot(m, p->weights, 1, bar, 1);
+        const bandit_prior_mean *prior = v->inner->covariance.prior;
+        for (size_t i = 0; prior && i < n; i++)
+            *mean += bandit_prior_mean_at(prior, coordinates + i * bandit_view_dimension(v)) / (double)n;
         cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, p->L, m, bar, 1);
         double known = cblas_ddot(m, bar, 1, bar, 1);
         cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, p->L_V, m, bar, 1);

@@ -52,7 +52,8 @@ bandit_status bandit_view_check(const bandit_insight *view, bandit_error *err);
 /* The factor between the model's units and those of rewards, before they are unfolded. */
 double bandit_view_unit(const bandit_insight *view);
 
-/* The mean at n points (n x dimension, scaled as the arms are). */
+/* The mean at n points (n x dimension, scaled as the arms are). All figures of this file include the prior mean of a
+ * model that learns from other studies; its weights count as known. */
 void bandit_view_means(bandit_insight *view, const double *coordinates, size_t n, double *out);
 
 /* Draws the functions with the numbers first, first + 1, … Call before bandit_view_values. Errors:

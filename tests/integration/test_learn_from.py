@@ -64,7 +64,11 @@ def test_the_source_counts_and_may_go(server, case):
     assert source["study"] == f"old-{name}" and source["observations"] == 20 and source["weight"] > 0.3
     assert search(client, f"twin-{name}", 8, similar) == found
     assert client.get(f"/v1/studies/new-{name}").json["learn_from"] == [f"old-{name}"]
-    refusal(client.get(f"/v1/studies/new-{name}/importance"), 409)
+    for question in ("importance", "effects?parameter=" + ("x" if name == "space" else "x1"), "diagnostics", "outlook"):
+        answer = client.get(f"/v1/studies/new-{name}/{question}")
+        assert answer.status == 200, (question, answer)
+    why = client.get(f"/v1/studies/new-{name}/trials/8/why").json
+    assert why["rule"] == "improvement" and len(why["nearest"]) == 3, why
 
 
 def test_a_restart_a_check_and_a_copy_change_nothing():

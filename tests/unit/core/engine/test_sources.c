@@ -1,5 +1,4 @@
 /* Engines that learn from earlier studies: frozen functions, their weights, and that a restart changes nothing. */
-#include "bandit/insight.h"
 #include "core/learning/source_weights.h"
 #include "core/posterior/prior_mean.h"
 #include "tests/support/async_study.h"
@@ -254,11 +253,6 @@ static void weights_of(const bandit_source *sources, size_t n_sources, size_t n,
     bandit_engine_describe(engine, &d);
     assert_int_equal(d.n_sources, n_sources);
     memcpy(out, d.source_weights, n_sources * sizeof *out);
-    bandit_insight *insight = NULL;
-    bandit_error err;
-    bandit_status status = bandit_insight_new(&insight, engine, &err);
-    assert_int_equal(status, out[0] != 0.0 ? BANDIT_UNSUPPORTED : BANDIT_OK);
-    bandit_insight_free(insight);
     bandit_engine_free(engine);
     bandit_arms_free(arms);
 }
