@@ -7,7 +7,7 @@ import server as servers
 from site_of_tests import python_environment
 
 HERE = pathlib.Path(__file__).resolve().parent
-OLDEST_OPTUNA = "4.1.0"  # as pyproject.toml says; requirements.txt has the newest
+OLDER_OPTUNAS = ["4.1.0", "4.4.0", "4.9.0"]  # the oldest as pyproject.toml says; requirements.txt has the newest
 SOURCE = HERE.parents[1] / "clients" / "python" / "src"
 
 
@@ -26,8 +26,9 @@ def test_the_sampler():
     _try_the_sampler(python_environment() / "pytest")
 
 
-def test_the_sampler_with_the_oldest_optuna():
-    _try_the_sampler(python_environment("clients-venv-oldest", optuna=OLDEST_OPTUNA) / "pytest")
+def test_the_sampler_with_older_optunas():
+    for version in OLDER_OPTUNAS:
+        _try_the_sampler(python_environment(f"clients-venv-optuna-{version}", optuna=version) / "pytest")
 
 
 def test_the_types():
