@@ -13,22 +13,24 @@ typedef struct late_search {
     double value;
     int64_t repeats;
     const char *recorded;
+    double cost;
     bool found, same;
 } late_search;
 
-static void compare_late(late_search *search, int32_t attempt, double value, int64_t repeats,
-                         const char *recorded)
+bool study_same_cost(double told, double known)
 {
-    if (attempt != search->attempt)
-        return;
-    search->found = true;
-    search->same |=
-        value == search->value && repeats == search->repeats && strcmp(recorded, search->recorded) == 0;
+    return told == 0 || told == known;
 }
 
-static void compare_stored(void *arg, const store_late_result *row)
+static void compare_late(void *arg, const store_late_result *late)
 {
-    compare_late(arg, row->attempt, row->value, row->repeats, row->recorded);
+    late_search *search = arg;
+    if (late->attempt != search->attempt)
+        return;
+    search->found = true;
+    search->same |= late->value == search->value && late->repeats == search->repeats &&
+                    strcmp(late->recorded, search->recorded) == 0 &&
+                    study_same_cost(search->cost, late->cost);
 }
 
 /* The highest attempt under which the trial was handed out. */
@@ -39,18 +41,26 @@ static void find_attempt(void *arg, const store_attempt *row)
         *highest = row->attempt;
 }
 
-store_status study_judge_late(study *s, const trial *t, int32_t attempt, double value, int64_t repeats,
-                              const char *recorded, late_verdict *verdict)
+store_status study_judge_late(study *s, const trial *t, int32_t attempt, const told_result *told,
+                              late_verdict *verdict)
 {
-    late_search search = {.attempt = attempt, .value = value, .repeats = repeats, .recorded = recorded};
+    late_search search = {.attempt = attempt,
+                          .value = told->value,
+                          .repeats = told->repeats,
+                          .recorded = told->recorded,
+                          .cost = told->cost};
     store_error error = {0};
     const late_result *late;
     int32_t highest = 0;
     for (late = pending_results_first_late(s->results); late; late = pending_results_next_late(late))
         if (late->trial == t->id)
-            compare_late(&search, late->attempt, late->value, late->repeats, late->recorded);
-    store_status status = store_read_late_results(s->app->store, s->number, t->id, 0, INT64_MAX,
-                                                  compare_stored, &search, &error);
+            compare_late(&search, &(store_late_result){.attempt = late->attempt,
+                                                       .value = late->value,
+                                                       .repeats = late->repeats,
+                                                       .recorded = late->recorded,
+                                                       .cost = late->cost});
+    store_status status =
+        store_read_late_results(s->app->store, s->number, t->id, 0, INT64_MAX, compare_late, &search, &error);
     if (status == STORE_OK && attempt > t->attempt)
         status = store_read_attempts(s->app->store, s->number, t->id, find_attempt, &highest, &error);
     if (attempt > t->attempt && attempt > highest)
@@ -67,7 +77,8 @@ bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *res
                              .attempt = attempt,
                              .value = result->value,
                              .repeats = result->repeats,
-                             .recorded = result->recorded};
+                             .recorded = result->recorded,
+                             .cost = result->cost};
     if (!pending_results_add_late(s->results, &row))
         return false;
     store_event event = {.type = EVENT_LATE_RESULT_TOLD, .time = now};

@@ -11,8 +11,11 @@ typedef enum late_verdict {
     LATE_NEVER_ISSUED /* the trial has had no such attempt */
 } late_verdict;
 
-store_status study_judge_late(study *s, const trial *t, int32_t attempt, double value, int64_t repeats,
-                              const char *recorded, late_verdict *verdict);
+store_status study_judge_late(study *s, const trial *t, int32_t attempt, const told_result *told,
+                              late_verdict *verdict);
+
+/* Whether a result that is told again has the cost that it had. Without a cost (0) it has. */
+bool study_same_cost(double told, double known);
 
 /* Keeps and records a late result. False: out of memory. */
 bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *result, int64_t now);

@@ -171,6 +171,7 @@ bool pending_results_add_late(pending_results *p, const store_late_result *row)
     if (!late)
         return false;
     *late = (late_result){.trial = row->trial,
+                          .cost = row->cost,
                           .attempt = row->attempt,
                           .candidate = (uint32_t)row->candidate,
                           .value = row->value,

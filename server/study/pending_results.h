@@ -21,6 +21,7 @@ typedef struct late_result {
     uint32_t candidate;
     double value;
     int64_t repeats;
+    double cost;                   /* 0: none was told */
     char *recorded;                /* never NULL; "" if there is none */
     bool joining;                  /* among the results for the batch being planned */
     uint64_t joined_by;            /* number of the write by which it joined the model; 0: it has not */

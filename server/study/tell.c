@@ -8,6 +8,7 @@
 #include "server/study/stop_when.h"
 #include "server/study/trials.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,30 @@ static bool same_values(const told_result *a, const told_result *b)
             (a->value == b->value && a->repeats == b->repeats && strcmp(a->recorded, b->recorded) == 0));
 }
 
+static void take_told_cost(void *arg, int64_t seq, const store_event *event)
+{
+    (void)seq;
+    if (event->type == EVENT_TRIAL_TOLD)
+        *(double *)arg = event->u.told.cost;
+}
+
+/* The result was told before. Under the same attempt it has the same cost; another attempt's is not counted. */
+static store_status judge_again(study *s, telling *t, size_t i, trial *target)
+{
+    const wire_result *result = &t->tell->results[i];
+    store_error error = {0};
+    store_status status = STORE_OK;
+    t->verdicts[i] = DUPLICATE;
+    if (result->cost == 0 || (result->attempt.given && result->attempt.value != target->attempt))
+        return STORE_OK;
+    if (isnan(target->told_cost))
+        status = store_read_events(s->app->store, s->number, target->told_seq - 1, 1, take_told_cost,
+                                   &target->told_cost, &error);
+    if (status == STORE_OK && !study_same_cost(result->cost, target->told_cost))
+        refuse(t, i, "cost", true, "the trial already has this result with a different cost");
+    return status;
+}
+
 /* A result of a trial that is closed: a duplicate, a late result, or a contradiction. */
 static store_status judge_told(study *s, telling *t, size_t i, trial *target)
 {
@@ -79,17 +104,13 @@ static store_status judge_told(study *s, telling *t, size_t i, trial *target)
     bool amended, has_attempt = result->attempt.given;
     int32_t attempt = has_attempt ? (int32_t)result->attempt.value : target->attempt;
     late_verdict late = LATE_OTHER;
-    if (told.state == target->state && same_values(&told, &known)) {
-        t->verdicts[i] = DUPLICATE;
-        return STORE_OK;
-    }
+    if (told.state == target->state && same_values(&told, &known))
+        return judge_again(s, t, i, target);
     store_status status = study_was_amended_from(s, target, &told, &amended);
-    if (status == STORE_OK && amended) {
-        t->verdicts[i] = DUPLICATE;
-        return STORE_OK;
-    }
+    if (status == STORE_OK && amended)
+        return judge_again(s, t, i, target);
     if (status == STORE_OK && attempt != target->attempt)
-        status = study_judge_late(s, target, attempt, told.value, told.repeats, told.recorded, &late);
+        status = study_judge_late(s, target, attempt, &told, &late);
     if (status != STORE_OK)
         return status;
     if (late == LATE_NEVER_ISSUED)
@@ -151,7 +172,8 @@ static store_status judge(study *s, telling *t, size_t i)
         told_result earlier = told_of(t, k), told = told_of(t, i);
         if (!t->recorded[k])
             t->verdicts[i] = DUPLICATE; /* the earlier result is refused, and with it the request */
-        else if (earlier.state == told.state && same_values(&earlier, &told))
+        else if (earlier.state == told.state && same_values(&earlier, &told) &&
+                 study_same_cost(told.cost, earlier.cost))
             t->verdicts[i] = DUPLICATE;
         else
             refuse(t, i, "trial", true, "has two different results in this request");

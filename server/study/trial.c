@@ -1,6 +1,7 @@
 #include "server/study/trial.h"
 
 #include <malloc.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,8 @@ trial *trial_of_row(const store_trial *row)
                  .value = row->value,
                  .repeats = row->repeats ? row->repeats : 1,
                  .told_at = row->told_at,
-                 .told_seq = row->told_seq};
+                 .told_seq = row->told_seq,
+                 .told_cost = NAN};
     if (text_replace(&t->worker, row->worker) && text_replace(&t->reason, row->reason) &&
         text_replace(&t->recorded, row->recorded) && text_replace(&t->metadata, row->metadata))
         return t;

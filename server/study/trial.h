@@ -25,6 +25,7 @@ typedef struct trial {
     char *recorded, *metadata; /* JSON objects as text; never NULL */
     char *reason;              /* never NULL */
     int64_t told_at, told_seq;
+    double told_cost;        /* with its result; 0: none; NaN: the log has it, at told_seq */
     bool released;           /* while queued: its last attempt was released */
     int64_t requeued_at;     /* while queued: when its last attempt ended; 0: it was never handed out */
     double *point;           /* in an open space: coded, maybe not stored yet. NULL: read it from the store */

@@ -88,6 +88,7 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     t->repeats = result->repeats;
     t->told_at = now;
     t->told_seq = commit_next_seq(s->commit);
+    t->told_cost = result->cost;
     t->joining = false;
     t->joined_by = 0;
     if (!text_replace(&t->reason, result->reason) || !text_replace(&t->recorded, result->recorded) ||

@@ -52,6 +52,48 @@ def test_costs_of_all_results_are_summed_up(server):
     assert client.study(study)["cost"] == 31.75
 
 
+def refused_cost(client, study, result, pointer="/results/0/cost"):
+    answer = client.post(f"/v1/studies/{study}/tell", {"results": [result]})
+    return answer.status == 409 and answer.json["errors"][0]["pointer"] == pointer
+
+
+def judge_costs_told_again(client, study):
+    # a cost that differs is refused, and one that is left out is not
+    assert refused_cost(client, study, {"trial": 1, "value": 0.5, "cost": 3})
+    assert refused_cost(client, study, {"trial": 1, "value": 0.5, "cost": 3, "attempt": 2})
+    assert refused_cost(client, study, {"trial": 2, "state": "failed", "cost": 1})
+    # another attempt's with the same value is a duplicate and not counted; its own late result has a cost, too
+    assert tell(client, study, {"trial": 1, "value": 0.5, "cost": 3, "attempt": 1})["duplicates"] == 1
+    assert refused_cost(client, study, {"trial": 1, "value": 0.7, "cost": 5, "attempt": 1}, "/results/0/trial")
+    again = ({"trial": 1, "value": 0.5, "cost": 2}, {"trial": 2, "state": "failed"})
+    assert tell(client, study, *again)["duplicates"] == 2
+    assert tell(client, study, {"trial": 1, "value": 0.5}, {"trial": 1, "value": 0.5})["duplicates"] == 2
+    assert tell(client, study, {"trial": 1, "value": 0.7, "cost": 4, "attempt": 1})["duplicates"] == 1
+    assert client.study(study)["cost"] == 8
+
+
+def test_a_result_told_again_with_another_cost_is_a_conflict():
+    with Server() as server:
+        client = server.client()
+        study = study_of(client, max_attempts=3)
+        client.ask(study, 3, worker="w")
+        # the first attempt's cost is part of the trial's, and not of the result's
+        tell(client, study, {"trial": 1, "state": "failed", "retry": True, "cost": 2})
+        assert client.ask(study, 1, worker="x", fresh=True)["trials"][0]["id"] == 1
+        tell(client, study, {"trial": 1, "value": 0.5, "cost": 2}, {"trial": 2, "state": "failed"})
+        assert tell(client, study, {"trial": 1, "value": 0.7, "cost": 4, "attempt": 1})["late"] == 1
+        one_request = [{"trial": 3, "value": 1, "cost": 1}, {"trial": 3, "value": 1, "cost": 2}]
+        assert client.post(f"/v1/studies/{study}/tell", {"results": one_request}).status == 409
+        judge_costs_told_again(client, study)
+        server.stop()
+        server.start()
+        client = server.client()
+        judge_costs_told_again(client, study)  # the log has the cost now
+        assert client.post(f"/v1/studies/{study}/trials/1/amend", {"value": 0.25}).status == 200
+        judge_costs_told_again(client, study)  # the earlier result
+        assert refused_cost(client, study, {"trial": 1, "value": 0.25, "cost": 3})
+
+
 def test_a_restart_an_export_and_a_check_know_the_costs():
     with Server() as server:
         client = server.client()
