@@ -222,6 +222,24 @@ async function whyAndForks(site) {
   });
 }
 
+// A fork is asked for the context of the other study's first pick.
+async function forkWithContext(site) {
+  const parameters = [{ name: 'day', type: 'double', min: 0, max: 1, role: 'context' }, { name: 'x', type: 'double', min: 0, max: 1 }];
+  await site.api.create({ id: 'days', metric: { name: 'loss', goal: 'minimize' }, seed: 4, domain: { type: 'space', parameters } });
+  for (const day of [0.125, 0.5, 0.875]) {
+    const { trials } = await site.api.post('/v1/studies/days/ask', { fixed: { day } });
+    await site.api.post('/v1/studies/days/tell', { results: [{ trial: trials[0].id, value: day }] });
+  }
+  await site.api.post('/v1/studies/days/fork', { id: 'days-again', at_trial: 1, seed: 5 });
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/compare?studies=days,days-again&after=1`);
+    await page.click('text=Show what days-again would choose');
+    await until('five picks of the fork', async () => (await page.locator('.panel:has(h2:text-is("First picks")) tbody tr').count()) === 5);
+    const chosen = (await site.api.get('/v1/studies/days-again/trials')).items;
+    assert.deepEqual(chosen.map((trial) => trial.parameters.day), Array(5).fill(0.5));
+  });
+}
+
 // The rows are sorted by the chosen column.
 async function candidates(site) {
   await with_(site.chrome, {}, async (page) => {
@@ -427,6 +445,7 @@ export const tests = {
   'by keyboard': keyboard,
   'trials by state and worker': trials,
   'why a trial was chosen, and a fork with another seed': whyAndForks,
+  'a fork is asked for the context of the first pick': forkWithContext,
   'candidates in each order': candidates,
   'an interrupted stream of events': reconnects,
   'a damaged study': damaged,

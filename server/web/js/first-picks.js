@@ -30,12 +30,22 @@ function pickCell(study, pick, other) {
 
 const same = (a, b) => JSON.stringify(a.parameters ?? a.candidate) === JSON.stringify(b.parameters ?? b.candidate);
 
+// The values of what the server does not choose, as the other study's first pick has them, or its last trial.
+async function contextOf(fork, study, pick, signal) {
+  const names = (fork.domain.parameters ?? []).filter((p) => p.role === 'context').map((p) => p.name);
+  if (!names.length) return {};
+  const trial = pick ?? (await list(studyPath(study.id, '/trials'), { sort: 'id', order: 'desc' }, signal, 1))[0];
+  return { fixed: Object.fromEntries(names.map((name) => [name, trial?.parameters[name]])) };
+}
+
 // -> the panel's element
 export function firstPicks(studies, after, signal) {
-  const [, fork] = studies;
+  const [study, fork] = studies;
+  let first; // pick of the first study
   const view = panel('First picks', { wide: true });
   const read = () => guarded(view, 'a list of trials', async () => {
     const picks = await Promise.all(studies.map((study) => list(studyPath(study.id, '/trials'), { page_token: startOf(study, after) || undefined }, signal, PICKS)));
+    [[first]] = picks;
     const rows = Array.from({ length: Math.max(...picks.map((own) => own.length)) }, (_, i) => i);
     const equal = rows.filter((i) => picks.every((own) => own[i] && same(own[i], picks[0][i]))).length;
     const columns = [{ title: 'Pick', class: 'right', cell: (i) => count(i + 1) }, ...studies.map((study, k) => ({ title: study.display_name && study.display_name !== studies[1 - k].display_name ? study.display_name : study.id, class: 'point', cell: (i) => pickCell(study, picks[k][i], picks[1 - k][i]) }))];
@@ -45,7 +55,8 @@ export function firstPicks(studies, after, signal) {
   }, signal);
   // The picks are given back at once, so that the next worker gets them.
   const ask = actionButton(`Show what ${fork.id} would choose`, { class: 'small' }, async () => {
-    const { trials, reason } = await post(studyPath(fork.id, '/ask'), { worker: 'first picks', count: PICKS, wait_seconds: 20 }, signal);
+    const context = await contextOf(fork, study, first, signal);
+    const { trials, reason } = await post(studyPath(fork.id, '/ask'), { worker: 'first picks', count: PICKS, wait_seconds: 20, ...context }, signal);
     if (trials.length) await post(studyPath(fork.id, '/tell'), { results: trials.map((trial) => ({ trial: trial.id, attempt: trial.attempt, state: 'released' })) }, signal);
     else toast(`It has nothing to hand out now${reason ? ` (${reason.replaceAll('_', ' ')})` : ''}.`, 'wrong');
     await read();
