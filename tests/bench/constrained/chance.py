@@ -25,11 +25,16 @@ def _columns(problem, rng, n):
     return columns
 
 
-def allowed_points(problem, rng):
+def _of_mixture(problem, rng, n):
+    """As evenly over the mixtures as what rejection leaves of `_columns`, without rejecting anything for the sum."""
+    return list(rng.dirichlet(np.ones(len(problem.parameters)), n).T)
+
+
+def allowed_points(problem, rng, draw=_columns):
     """An endless sequence of points that keep the rules; None after 4e7 attempts without one."""
     while True:
         for attempt in range(PATIENCE):
-            columns = _columns(problem, rng, AT_ONCE)
+            columns = draw(problem, rng, AT_ONCE)
             keeps = columns[-1] >= 0 if problem.mixture else np.ones(AT_ONCE, bool)
             for slack in problem.slacks:
                 keeps &= slack(columns) <= 0
@@ -43,4 +48,5 @@ def allowed_points(problem, rng):
 
 
 def some_allowed(problem, rng, n):
-    return [point for point in itertools.islice(allowed_points(problem, rng), n) if point]
+    points = allowed_points(problem, rng, _of_mixture if problem.mixture else _columns)
+    return [point for point in itertools.islice(points, n) if point]
