@@ -29,8 +29,9 @@ LDLIBS      = $(PKG_LIBS) -lpthread -lm
 ifeq ($(VARIANT),release)
   VARIANT_FLAGS := -O2 -ffp-contract=off -D_FORTIFY_SOURCE=3
 else ifeq ($(VARIANT),asan)
+  # Position-independent code, because the tests share a library.
   VARIANT_FLAGS := -O1 -g1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=address,undefined \
-                   -fno-sanitize-recover=all
+                   -fno-sanitize-recover=all -fPIC
 else ifeq ($(VARIANT),tsan)
   VARIANT_FLAGS := -O1 -g1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=thread
 else ifeq ($(VARIANT),clang)
@@ -62,6 +63,7 @@ BANDITCTL_SRC := $(wildcard clients/banditctl/*.c)
 MIGRATIONS := $(sort $(wildcard migrations/*.sql migrations/postgres/*.sql))
 WEB_FILES  := $(sort $(filter-out %.md,$(wildcard server/web/*.* server/web/*/*.*)))
 
+comma := ,
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 CORE_OBJ   := $(call obj,$(CORE_SRC))
 PROTO_OBJ  := $(call obj,$(PROTO_SRC))
@@ -125,9 +127,17 @@ $(B)/server/embedded_data.o: $(B)/server/embedded_data.S
 
 # Half of the time of a test's program is linking; gold, where it is installed, is twice as fast.
 TEST_LDFLAGS := $(if $(shell command -v ld.gold),-fuse-ld=gold)
-$(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
+# With AddressSanitizer the tests share one library, which is linked once. Those that replace functions of it cannot.
+TESTED := $(if $(filter asan,$(VARIANT)),$(B)/tests/libtested.so,$(LIBSERVER) $(LIBPROTO) $(LIBBANDIT))
+CMOCKA_LIBS = $(shell pkg-config --libs cmocka)
+$(B)/tests/libtested.so: $(SERVER_OBJ) $(PROTO_OBJ) $(CORE_OBJ)
 	@echo "  LD    $@"
-	@$(CC) $(CFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) $^ $(LDLIBS) $(shell pkg-config --libs cmocka) -o $@
+	@$(CC) $(CFLAGS) -shared $(TEST_LDFLAGS) $^ $(LDLIBS) -o $@
+$(B)/tests/unit/%_memory $(B)/tests/golden/test_recorded: TESTED := $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
+$(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(TESTED) $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
+	@echo "  LD    $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) $(TEST_LDFLAGS) $< $(SUPPORT_OBJ) $(TESTED) $(LDLIBS) $(CMOCKA_LIBS) \
+	    $(if $(filter %.so,$(TESTED)),-Wl$(comma)-rpath$(comma)$(CURDIR)/$(B)/tests) -o $@
 
 # To build these programs for AFL++: `make fuzz-binaries CC=afl-clang-fast VARIANT=fuzz`.
 $(B)/tests/fuzz/fuzz_http: $(B)/tests/fuzz/dialogue.o
