@@ -2,6 +2,7 @@
 // reported in the order of their numbers, trials without a value.
 import assert from 'node:assert/strict';
 import { until, with_ } from './harness.mjs';
+import { work } from './seed.mjs';
 
 const CANDIDATES = { type: 'candidates', points: [[0], [1], [2], [3]] };
 const COURSE = '.panel:has(h2:text-is("Values and the best so far"))';
@@ -120,8 +121,77 @@ async function units(site) {
   });
 }
 
+// Two objectives with units, a bound, and a pending trial.
+async function unitsEverywhere(site) {
+  const metrics = [{ name: 'yield', goal: 'maximize', unit: 'g' }, { name: 'price', goal: 'minimize', unit: 'EUR' }, { name: 'purity', role: 'constraint', at_least: 5, unit: '%' }];
+  const space = { type: 'space', parameters: [{ name: 'heat', type: 'double', min: 0, max: 100, unit: '°C' }, { name: 'time', type: 'double', min: 1, max: 9, unit: 'min' }] };
+  await site.api.create({ id: 'charts-unit-front', metrics, domain: space, seed: 1 });
+  await work(site.api, 'charts-unit-front', 10, ['anna'], ({ parameters: { heat, time } }) => ({ values: { yield: heat, price: heat * time, purity: 5 + time } }), 5);
+  await site.api.create({ id: 'charts-unit-one', metric: metrics[0], domain: space, optimum: 100, seed: 1 });
+  await work(site.api, 'charts-unit-one', 10, ['anna'], ({ parameters: { heat, time } }) => ({ value: heat - time }), 5);
+  for (const id of ['charts-unit-front', 'charts-unit-one']) await site.api.ask(id, 1, 'anna');
+  const texts = [
+    ['charts-unit-front', 'th:text-is("price (EUR)")', '.point:has-text("°C, time")', '.panel:has(h2:text-is("Pending trials")) .point:has-text(" min")'],
+    ['charts-unit-front/trials/2', 'dt:text-is("purity, at least 5 %")'],
+    ['charts-unit-one/trials/9', 'dt:text-is("Expected yield") + dd:has-text(" g")'],
+    ['charts-unit-front/posterior', '.panel-note:has-text("°C, time")', 'h3:has-text("Mean of yield (g)")'],
+    ['charts-unit-front/insights', '.predicted:has-text(" EUR")'],
+    ['charts-unit-one', '.panel:has(h2:text-is("Regret")) .panel-note:has-text("100 g")', '.chart[aria-label$=" g"]'],
+    ['charts-unit-one/bench', '.panel:has(h2:text-is("My trials")) th:text-is("time (min)")', '.panel:has(h2:text-is("My last results")) th:text-is("yield (g)")', '.panel:has(h2:text-is("Import results"))'],
+  ];
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/`);
+    await page.evaluate(() => localStorage.setItem('banditd-worker', 'anna'));
+    for (const [at, ...wanted] of texts) {
+      await page.goto(`${site.url}/#/studies/${at}`);
+      for (const selector of wanted) await page.locator(selector).first().waitFor().catch(() => assert.fail(`${at} has no ${selector}`));
+    }
+    await page.locator('input[type=file]').last().setInputFiles({ name: 'march.csv', mimeType: 'text/csv', buffer: Buffer.from('heat;time;yield\r\n20;2;55\r\n') });
+    await page.waitForSelector('th:text-is("heat (°C)")');
+    await page.goto(`${site.url}/#/compare?studies=charts-unit-one,charts-units`);
+    await page.waitForSelector('.panel:has(h2:text-is("Figures")) td:has-text(" g")');
+    await page.goto(`${site.url}/#/?q=charts-unit-front`);
+    await page.waitForSelector('.studies small:text-is("yield (g), price (EUR)")');
+    await page.goto(`${site.url}/#/studies/charts-unit-one`);
+    await page.waitForSelector(`${COURSE} canvas`);
+    await readout(page, COURSE, 'End');
+    await page.waitForSelector(`${COURSE} .hover-label dd:has-text("°C")`);
+  });
+}
+
+// Whether the part of a chart in which values are drawn has pixels of the dots' colour.
+const hasDots = (chart) =>
+  chart.evaluate((canvas) => {
+    const probe = document.body.appendChild(document.createElement('i'));
+    probe.style.color = 'var(--c-best)';
+    const [red, green, blue] = getComputedStyle(probe).color.match(/\d+/g);
+    probe.remove();
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const columns = new Set();
+    let found = 0;
+    for (let i = 0; i < data.length; i += 4)
+      if (data[i + 3] > 100 && Math.hypot(data[i] - red, data[i + 1] - green, data[i + 2] - blue) < 40) {
+        columns.add((i / 4) % canvas.width);
+        found += 1;
+      }
+    return columns.size > 20 && found > 100; // the line at the best point is narrow
+  });
+
+// The observed points, in the slices as in the effects, of each metric.
+async function observed(site) {
+  await with_(site.chrome, { allowed: /Canvas2D/ }, async (page) => {
+    for (const tab of ['insights', 'posterior']) {
+      await page.goto(`${site.url}/#/studies/bread/${tab}`);
+      await page.waitForSelector('.slice canvas');
+      await until(`dots in ${tab}`, () => hasDots(page.locator('.slice canvas').first()));
+    }
+  });
+}
+
 export const tests = {
   'charts: units and shares': units,
+  'charts: units of several metrics': unitsEverywhere,
+  'charts: observed points': observed,
   'charts: a metric is chosen': chosenMetric,
   'charts: imported results alone': importsOnly,
   'charts: studies compared by time': comparedByTime,

@@ -24,10 +24,8 @@ export function axesOf(study) {
   }));
 }
 
-// A name with its unit, for the heads of tables and charts.
-export function titleOf({ name, unit }) {
-  return unit ? `${name} (${unit})` : name;
-}
+// The units of a study's parameters, by name.
+export const unitsOf = (study) => Object.fromEntries(axesOf(study).map(({ name, unit }) => [name, unit]));
 
 // Where a trial or a candidate lies on an axis; undefined where a parameter is not active.
 export function coordinate(axis, item) {

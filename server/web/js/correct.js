@@ -2,9 +2,8 @@
 // history.
 import { get, post, studyPath } from './api.js';
 import { h, replace, uniqueId } from './dom.js';
-import { titleOf } from './axes.js';
 import { errorsOf, told, valueInputs } from './entry.js';
-import { number } from './format.js';
+import { number, titleOf, withUnit } from './format.js';
 import { objective, otherMetrics } from './study-actions.js';
 import { actionButton, reasonOf, toast } from './widgets.js';
 
@@ -52,7 +51,7 @@ function correct(study, result, done) {
   // What it was before, the newest first.
   const earlier = h('ul', { class: 'earlier' });
   get(studyPath(study.id, path)).then(
-    ({ amendments = [] }) => replace(earlier, amendments.map(({ was, reason: why }) => h('li', {}, `Earlier: ${was.value === undefined ? was.state : number(was.value, 8)}${why ? ` (${why})` : ''}`)).reverse()),
+    ({ amendments = [] }) => replace(earlier, amendments.map(({ was, reason: why }) => h('li', {}, `Earlier: ${was.value === undefined ? was.state : withUnit(number(was.value, 8), metrics[0].unit)}${why ? ` (${why})` : ''}`)).reverse()),
     () => {}, // the dialog works without it
   );
   const dialog = h(

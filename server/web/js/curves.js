@@ -1,10 +1,9 @@
 // Learning curves: the intermediate measurements of the last trials as lines. Trials that were stopped are dashed; the
 // best trial and the median of all are drawn on top. A click opens the trial of the nearest line.
 import { list, studyPath } from './api.js';
-import { titleOf } from './axes.js';
 import { chart, robustRange } from './chart.js';
 import { refresher } from './feed.js';
-import { count, plural } from './format.js';
+import { count, plural, titleOf } from './format.js';
 import { address, go } from './router.js';
 import { handedOut, hasFront, objective } from './study-actions.js';
 import { faded, colour } from './theme.js';

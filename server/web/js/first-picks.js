@@ -1,11 +1,12 @@
 // What a study and its fork chose after the trial at which they part, side by side. #/compare?studies=a,b&after=TRIAL
 import { list, post, studyPath } from './api.js';
-import { axesOf, coordinate, titleOf } from './axes.js';
+import { axesOf, coordinate } from './axes.js';
 import { h, replace } from './dom.js';
-import { count, number, value } from './format.js';
+import { count, number, titleOf, value, withUnit } from './format.js';
 import { candidateName } from './pending.js';
 import { may } from './role.js';
 import { address } from './router.js';
+import { objective } from './study-actions.js';
 import { actionButton, empty, guarded, panel, table, toast } from './widgets.js';
 
 const PICKS = 5;
@@ -25,7 +26,7 @@ function settings(study, pick, other) {
 
 function pickCell(study, pick, other) {
   if (!pick) return '–';
-  return [h('a', { href: address('studies', study.id, 'trials', pick.id) }, `trial ${count(pick.id)}`), ': ', settings(study, pick, other), pick.value === undefined ? null : h('small', {}, ` gave ${number(pick.value)}`)];
+  return [h('a', { href: address('studies', study.id, 'trials', pick.id) }, `trial ${count(pick.id)}`), ': ', settings(study, pick, other), pick.value === undefined ? null : h('small', {}, ` gave ${withUnit(number(pick.value), objective(study).unit)}`)];
 }
 
 const same = (a, b) => JSON.stringify(a.parameters ?? a.candidate) === JSON.stringify(b.parameters ?? b.candidate);

@@ -18,6 +18,10 @@ const ninesOf = (share) => Math.min(6, Math.max(0, Math.floor(-Math.log10(1 - sh
 // Groups of three in the digits before the point, from five on.
 const grouped = (text) => text.replace(/^-?\d{5,}/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, '\u202f'));
 
+// A text with its unit, and a name with its unit for the heads of tables and charts.
+export const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
+export const titleOf = ({ name, unit }) => (unit ? `${name} (${unit})` : name);
+
 export function count(n) {
   return n === null || n === undefined ? '–' : grouped(String(n));
 }

@@ -1,7 +1,7 @@
 // A map of a function of two coordinates on a canvas, with the tried points. The arrow keys move a cursor.
 import { viridis, viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
-import { number, value } from './format.js';
+import { number, titleOf, value } from './format.js';
 import { saveMenu } from './save-menu.js';
 import { colour, onThemeChange } from './theme.js';
 import { roundNumbers } from './ticks.js';
@@ -74,12 +74,12 @@ export function heatmap(parent, signal) {
     context.fillStyle = colour('ink');
     context.textAlign = 'center';
     context.textBaseline = 'bottom';
-    context.fillText(data.x.name, left + width / 2, top + height + MARGIN.bottom - 4, width);
+    context.fillText(titleOf(data.x), left + width / 2, top + height + MARGIN.bottom - 4, width);
     context.save();
     context.translate(11, top + height / 2);
     context.rotate(-Math.PI / 2);
     context.textBaseline = 'middle';
-    context.fillText(data.y.name, 0, 0, height);
+    context.fillText(titleOf(data.y), 0, 0, height);
     context.restore();
   }
 

@@ -80,6 +80,7 @@ async function explain(button, word) {
 
 // -> a button, null if the title has no word that needs one. The ? itself is drawn by the style sheet.
 export function help(title) {
-  const word = typeof title === 'string' ? TERMS[title.toLowerCase()] : undefined;
+  const plain = typeof title === 'string' ? title.toLowerCase() : '';
+  const word = TERMS[plain] ?? TERMS[plain.replace(/ \([^)]*\)$/, '')]; // without the unit
   return word ? h('button', { type: 'button', class: 'help', 'aria-label': 'What is this?', 'aria-description': title, onclick: (event) => explain(event.currentTarget, word) }) : null;
 }

@@ -1,7 +1,8 @@
 // A label at a chart's cursor with the settings of the trial there. The trial is read when the cursor rests.
 import { get, studyPath } from './api.js';
 import { h, replace } from './dom.js';
-import { count, number, value } from './format.js';
+import { unitsOf } from './axes.js';
+import { count, number, value, withUnit } from './format.js';
 import { settingsOf } from './result.js';
 import { reasonOf } from './widgets.js';
 
@@ -55,7 +56,8 @@ class Label {
   }
 
   fill(point, rows, { name, unit }) {
-    const all = [[name, `${number(point.value, 6)}${unit ? ` ${unit}` : ''}`], ...rows.slice(0, SETTINGS).map(([key, x]) => [key, value(x)])];
+    const units = unitsOf(this.study);
+    const all = [[name, withUnit(number(point.value, 6), unit)], ...rows.slice(0, SETTINGS).map(([key, x]) => [key, withUnit(value(x), units[key])])];
     const rest = rows.length - SETTINGS;
     replace(
       this.element,

@@ -4,7 +4,7 @@ import { post, studyPath } from './api.js';
 import { axesOf } from './axes.js';
 import { h, replace } from './dom.js';
 import { readNumber } from './entry.js';
-import { count, plural } from './format.js';
+import { count, plural, titleOf } from './format.js';
 import { objective, otherMetrics } from './study-actions.js';
 import { readTable } from './spreadsheet.js';
 import { actionButton, control, panel, reasonOf, select, table, toast } from './widgets.js';
@@ -40,7 +40,7 @@ function targetsOf(study) {
   const number = reader({});
   const point =
     study.domain.type === 'space'
-      ? axesOf(study).map((axis) => ({ name: axis.name, needed: !axis.condition, read: reader(axis), put: (o, x) => ((o.parameters ??= {})[axis.name] = x) }))
+      ? axesOf(study).map((axis) => ({ name: axis.name, unit: axis.unit, needed: !axis.condition, read: reader(axis), put: (o, x) => ((o.parameters ??= {})[axis.name] = x) }))
       : [
           { name: 'candidate', needed: true, instead: 'key', read: number, put: (o, x) => (o.candidate = x) },
           { name: 'key', needed: false, read: (text) => ({ value: text }), put: (o, x) => o.candidate === undefined && (o.key = x) },
@@ -49,8 +49,8 @@ function targetsOf(study) {
   const error = (name) => (o, x) => ((o.std_errors ??= {})[name] = x);
   return [
     ...point,
-    { name: metric.name, also: 'value', needed: true, read: number, put: put(metric.name) },
-    ...otherMetrics(study).map(({ name, role }) => ({ name, needed: role !== 'recorded', read: number, put: put(name) })),
+    { name: metric.name, unit: metric.unit, also: 'value', needed: true, read: number, put: put(metric.name) },
+    ...otherMetrics(study).map(({ name, unit, role }) => ({ name, unit, needed: role !== 'recorded', read: number, put: put(name) })),
     { name: 'repeats', needed: false, read: number, put: (o, x) => (o.repeats = x) },
     ...(metric.name === 'cost' || otherMetrics(study).some(({ name }) => name === 'cost') ? [] : [{ name: 'cost', needed: false, read: number, put: (o, x) => (o.cost = x) }]),
     { name: 'std_error', needed: false, read: number, put: error(metric.name) },
@@ -104,7 +104,7 @@ export function importPanel(feed, done) {
     const found = h('div', {});
     const options = [['-1', 'not in the file'], ...titles.map((title, i) => [String(i), title || `column ${i + 1}`])];
     const choices = targets.map((target, t) =>
-      control(`${target.name}${target.needed ? '' : ' (optional)'}`, select(options, String(places[t]), (chosen) => {
+      control(`${titleOf(target)}${target.needed ? '' : ' (optional)'}`, select(options, String(places[t]), (chosen) => {
         places = places.map((at, i) => (i === t ? Number(chosen) : at));
         check();
       })),
@@ -113,7 +113,7 @@ export function importPanel(feed, done) {
     function check() {
       const { observations, faults } = convert(targets, places, rows);
       const missing = targets.filter((target, t) => target.needed && places[t] < 0 && !(places[other(targets, target)] >= 0)).map((target) => target.name);
-      const preview = table('Preview', targets.map((target, t) => ({ title: target.name, cell: (cells) => cells[places[t]] ?? '–' })), rows.slice(0, SHOWN));
+      const preview = table('Preview', targets.map((target, t) => ({ title: titleOf(target), cell: (cells) => cells[places[t]] ?? '–' })), rows.slice(0, SHOWN));
       const wrong = faults.length
         ? table('Cells that cannot be used', [
           { title: 'Row', class: 'right', cell: (f) => count(f.row) },

@@ -1,11 +1,11 @@
 // The results that were imported: a page of them, each with its settings, and a button to correct it.
 import { get, query, studyPath } from './api.js';
-import { axesOf, coordinate, titleOf } from './axes.js';
+import { axesOf, coordinate } from './axes.js';
 import { correctButton } from './correct.js';
 import { h, replace } from './dom.js';
 import { errorsOf } from './entry.js';
 import { refresher } from './feed.js';
-import { ago, columnFormat, count, fullTime, number, value } from './format.js';
+import { ago, columnFormat, count, fullTime, number, titleOf, value } from './format.js';
 import { candidateName } from './pending.js';
 import { may } from './role.js';
 import { objective, otherMetrics } from './study-actions.js';

@@ -1,8 +1,8 @@
 // Columns of the list of studies with the values of other metrics, those of each study's best trial.
 import { get, studyPath } from './api.js';
 import { h, replace } from './dom.js';
-import { number } from './format.js';
-import { objective } from './study-actions.js';
+import { number, withUnit } from './format.js';
+import { objective, otherMetrics } from './study-actions.js';
 import { toggle } from './widgets.js';
 
 const AT_ONCE = 3; // reads
@@ -22,6 +22,7 @@ export async function metricColumns(names, changed, signal) {
     return values.get(study.id)?.trial === study.best?.trial ? values.get(study.id)?.values?.[name] : undefined;
   };
 
+  const unitOf = (study, name) => [objective(study), ...otherMetrics(study)].find((metric) => metric.name === name)?.unit;
   return {
     element,
     chosen: () => chosen,
@@ -52,7 +53,7 @@ export async function metricColumns(names, changed, signal) {
       await Promise.all(Array.from({ length: AT_ONCE }, worker));
       return any;
     },
-    texts: (study) => chosen.map((name) => number(valueOf(study, name))),
+    texts: (study) => chosen.map((name) => valueOf(study, name) === undefined ? '–' : withUnit(number(valueOf(study, name)), unitOf(study, name))),
     order(key) {
       const name = key.startsWith('metric:') ? key.slice('metric:'.length) : null;
       return name === null ? undefined : [name, (study) => valueOf(study, name)];

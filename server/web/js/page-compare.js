@@ -4,7 +4,7 @@ import { MOST_COMPARED } from './bulk.js';
 import { byTime } from './by-time.js';
 import { chart } from './chart.js';
 import { h, replace } from './dom.js';
-import { count, duration, number, value } from './format.js';
+import { count, duration, number, titleOf, value, withUnit } from './format.js';
 import { address, here, setQuery } from './router.js';
 import { placeTitle, readSeries } from './series.js';
 import { hasFront, objective, told } from './study-actions.js';
@@ -69,7 +69,7 @@ export async function comparePage(main, { signal }) {
     label: `Best so far of ${names.join(', ')}`,
     height: 340,
     x: { label: along === 'time' ? 'seconds since creation' : [...new Set(series.map(({ items }) => placeTitle(items)))].join(' or '), show: along === 'time' ? duration : count },
-    y: { label: [...metrics].length === 1 ? objective(studies[0]).name : 'best so far', log },
+    y: { label: metrics.size === 1 ? titleOf(objective(studies[0])) : 'best so far', log },
     series: studies.map((study, i) => ({ label: names[i], colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length)], kind: 'steps', dots: isPoint(i) })),
   });
   const after = asked.get('after'); // the trial at which the second study left the first
@@ -96,7 +96,7 @@ export async function comparePage(main, { signal }) {
     { title: 'State', cell: (s) => s.state },
     { title: 'Reported', class: 'right', cell: (s) => count(told(s)) },
     { title: 'Failed', class: 'right', cell: (s) => count(s.trials_failed) },
-    { title: 'Best measured', class: 'right', cell: (s) => (s.best ? number(s.best.value, 6) : '–') },
+    { title: 'Best measured', class: 'right', cell: (s) => (s.best ? withUnit(number(s.best.value, 6), objective(s).unit) : '–') },
     { title: 'Algorithm', cell: (s) => s.algorithm.name },
   ];
   replace(figures.body, table('Figures', columns, studies, 'cards'));

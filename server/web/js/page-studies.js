@@ -2,7 +2,7 @@
 import { getAgain, list } from './api.js';
 import { h, replace, setText } from './dom.js';
 import { refresher } from './feed.js';
-import { ago, clock, count, fullTime, number, percent } from './format.js';
+import { ago, clock, count, fullTime, number, percent, titleOf } from './format.js';
 import { may } from './role.js';
 import { address, here, setQuery } from './router.js';
 import { drawnAs, saveButtons } from './save-menu.js';
@@ -62,12 +62,12 @@ function progressCell(study) {
 
 function bestCell(study) {
   if (hasFront(study)) {
-    const names = study.metrics.filter(({ role }) => role === 'objective').map(({ name }) => name);
+    const names = study.metrics.filter(({ role }) => role === 'objective').map(titleOf);
     return [h('span', { class: 'figure' }, study.observations ? 'a front' : '–'), h('small', {}, names.join(', '))];
   }
-  const { name, unit, goal } = objective(study);
+  const metric = objective(study);
   const best = h('span', { class: 'figure' }, study.best ? number(study.best.value) : '–');
-  return [best, h('small', {}, `${unit ? `${name} (${unit})` : name}, ${goal === 'minimize' ? 'min' : 'max'}`)];
+  return [best, h('small', {}, `${titleOf(metric)}, ${metric.goal === 'minimize' ? 'min' : 'max'}`)];
 }
 
 // One row. It is changed in place, so that it keeps the focus.

@@ -1,7 +1,7 @@
 // One study: state, figures and actions at the top, and below them one of the tabs.
 import { h, replace, setText } from './dom.js';
 import { Feed, refresher } from './feed.js';
-import { ago, clock, count, duration, fullTime, number, percent } from './format.js';
+import { ago, clock, count, duration, fullTime, number, percent, withUnit } from './format.js';
 import { troubles } from './health.js';
 import { help } from './help.js';
 import { address, go, here } from './router.js';
@@ -76,7 +76,7 @@ function head(feed, signal) {
     const chips = Object.entries(study.labels ?? {}).map(([key, value]) => `${key}: ${value}`);
     if (labels.textContent !== chips.join('')) replace(labels, chips.map((chip) => h('small', { class: 'label' }, chip)));
     setText(title.children[1], `${study.display_name ? `${study.id} · ` : ''}${aims(study)} · ${study.algorithm.name}`);
-    setText(tiles.best.value, study.best ? [number(study.best.value), objective(study).unit].filter(Boolean).join(' ') : hasFront(study) && study.observations ? 'a front' : '–');
+    setText(tiles.best.value, study.best ? withUnit(number(study.best.value), objective(study).unit) : hasFront(study) && study.observations ? 'a front' : '–');
     const trial = study.best?.trial;
     if (trial && tiles.best.note.dataset.trial !== String(trial)) replace(tiles.best.note, h('a', { href: address('studies', study.id, 'trials', trial) }, `trial ${count(trial)}`));
     else if (!trial) setText(tiles.best.note, study.best ? `imported value ${count(study.best.observation)}` : hasFront(study) && study.observations ? 'several objectives' : 'no values yet');

@@ -1,13 +1,12 @@
 // One trial: its settings, values, intermediate measurements, attempts and history. #/studies/ID/trials/NUMBER
 import { get, studyPath } from './api.js';
-import { titleOf } from './axes.js';
 import { chart } from './chart.js';
 import { correctButton } from './correct.js';
 import { h, replace } from './dom.js';
 import { errorsOf } from './entry.js';
 import { forkButton } from './fork.js';
 import { refresher } from './feed.js';
-import { count, duration, fullTime, number, value } from './format.js';
+import { count, duration, fullTime, number, titleOf, value, withUnit } from './format.js';
 import { copyButtons, settingsList, settingsOf } from './result.js';
 import { may } from './role.js';
 import { address } from './router.js';
@@ -21,12 +20,12 @@ const title = (name) => WORDS[name] ?? `${name[0].toUpperCase()}${name.slice(1).
 const shown = (name, x) => (name.endsWith('_at') ? fullTime(x) : value(x));
 
 // Tables of the members that are lists of objects: attempts, measurements, amendments and others.
-function historyTables(trial) {
+function historyTables(trial, { unit }) {
   return Object.entries(trial)
     .filter(([, rows]) => Array.isArray(rows) && rows.length && typeof rows[0] === 'object')
     .map(([name, rows]) => {
       const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-      const columns = names.map((key) => ({ title: title(key), cell: (row) => (row[key] === undefined ? '–' : shown(key, row[key])) }));
+      const columns = names.map((key) => ({ title: titleOf({ name: title(key), unit: key === 'value' && unit }), cell: (row) => (row[key] === undefined ? '–' : shown(key, row[key])) }));
       const view = panel(title(name), { wide: true });
       replace(view.body, table(`${title(name)} of trial ${trial.id}`, columns, rows));
       return view.element;
@@ -38,7 +37,7 @@ function valuesOf(study, trial) {
   const rows = [[metric, trial.value], ...otherMetrics(study).map((other) => [other, trial.values?.[other.name]])];
   const errors = errorsOf([metric], trial);
   const error = (name) => (errors[name] === undefined ? '' : ` ± ${number(errors[name], 3)}`);
-  return rows.map(([known, x]) => [boundsOf(known) ? `${known.name}, ${boundsOf(known)}` : known.name, x === undefined ? '–' : bounded(known, x, `${number(x, 8)}${error(known.name)}${known.unit ? ` ${known.unit}` : ''}`)]);
+  return rows.map(([known, x]) => [boundsOf(known) ? `${known.name}, ${boundsOf(known)}` : known.name, x === undefined ? '–' : bounded(known, x, withUnit(`${number(x, 8)}${error(known.name)}`, known.unit))]);
 }
 
 function general(trial) {
@@ -48,17 +47,19 @@ function general(trial) {
 }
 
 // The sentence, and the figures behind it.
-function reasonOf(why, link) {
+function reasonOf(why, metrics, link) {
+  const { unit } = metrics[0];
+  const unitOf = (name) => metrics.find((metric) => metric.name === name)?.unit;
   const figures = [
-    ...why.predictions.map((p) => [`Expected ${p.metric}`, `${number(p.mean, 5)} ± ${number(p.std, 3)}`]),
-    ['Best before', why.incumbent === null ? null : number(why.incumbent, 5)],
+    ...why.predictions.map((p) => [`Expected ${p.metric}`, withUnit(`${number(p.mean, 5)} ± ${number(p.std, 3)}`, unitOf(p.metric))]),
+    ['Best before', why.incumbent === null ? null : withUnit(number(why.incumbent, 5), unit)],
     ['Promise', why.promise === null ? null : number(why.promise, 3)],
     ['Ignorance', why.ignorance === null ? null : number(why.ignorance, 3)],
     ['In flight', why.in_flight.length ? count(why.in_flight.length) : null],
   ].filter(([, x]) => x !== null);
   const columns = [
     { title: 'Nearest result', cell: (n) => (n.trial === null ? 'imported' : link(n.trial)) },
-    { title: 'Value', cell: (n) => (n.value === null ? '–' : number(n.value, 5)) },
+    { title: titleOf({ name: 'Value', unit }), cell: (n) => (n.value === null ? '–' : number(n.value, 5)) },
     { title: 'Distance', cell: (n) => (n.distance === null ? '–' : number(n.distance, 3)) },
   ];
   return [h('p', { class: 'panel-note' }, why.sentence), figures.length ? facts(figures) : null, why.nearest.length ? table('Nearest results', columns, why.nearest) : null];
@@ -110,11 +111,11 @@ export async function trialPage(element, feed, signal, text) {
     metadata.element.hidden = !trial.metadata;
     if (trial.metadata) replace(metadata.body, facts(Object.entries(trial.metadata).map(([name, x]) => [name, value(x)])));
     showCurve(trial);
-    replace(histories, historyTables(trial));
+    replace(histories, historyTables(trial, objective(feed.study)));
   }
 
   // The reason never changes, so it is read once. It may take a moment: the page does not wait for it.
-  const explain = () => guarded(why, 'the reason', async () => replace(why.body, reasonOf(await get(studyPath(feed.id, `/trials/${id}/why`), signal), (n) => at(n, `Trial ${count(n)}`))), signal);
+  const explain = () => guarded(why, 'the reason', async () => replace(why.body, reasonOf(await get(studyPath(feed.id, `/trials/${id}/why`), signal), [objective(feed.study), ...otherMetrics(feed.study)], (n) => at(n, `Trial ${count(n)}`))), signal);
 
   const read = refresher(() => guarded(values, 'a trial', async () => show(await get(studyPath(feed.id, `/trials/${id}`), signal)), signal), signal, 1000);
   if (!Number.isInteger(id) || id < 1) {

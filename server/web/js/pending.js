@@ -1,6 +1,7 @@
 // The pending trials: worker, point, attempt, and the time left of each lease.
+import { unitsOf } from './axes.js';
 import { h, replace, setText } from './dom.js';
-import { countdown, count, fullTime, value } from './format.js';
+import { countdown, count, fullTime, value, withUnit } from './format.js';
 import { address } from './router.js';
 import { empty, table } from './widgets.js';
 
@@ -9,14 +10,16 @@ const SOON = 30; // s
 // What a user calls the candidate: its key, or its number.
 export const candidateName = (item) => item.key ?? `#${item.candidate}`;
 
-export function pointText(trial) {
-  if (trial.parameters) return Object.entries(trial.parameters).map(([name, x]) => `${name} ${value(x)}`).join(', ');
+// The settings of a trial of the study in one line.
+export function pointText(trial, study) {
+  const units = trial.parameters && unitsOf(study);
+  if (units) return Object.entries(trial.parameters).map(([name, x]) => `${name} ${withUnit(value(x), units[name])}`).join(', ');
   const point = trial.point ? value(trial.point.slice(0, 6)) + (trial.point.length > 6 ? ', …' : '') : '';
   return trial.candidate === undefined ? point : `${candidateName(trial)}${point && `: ${point}`}`;
 }
 
 // -> {show(trials, howMany)}, which draws the study's trials into `body` and counts their leases down.
-export function pendingTable(id, body, signal) {
+export function pendingTable(study, body, signal) {
   let leases = []; // [[element, time]]
 
   function tick() {
@@ -40,12 +43,12 @@ export function pendingTable(id, body, signal) {
         return element;
       };
       const columns = [
-        { title: 'Trial', class: 'right', cell: (t) => h('a', { href: address('studies', id, 'trials', t.id) }, count(t.id)) },
+        { title: 'Trial', class: 'right', cell: (t) => h('a', { href: address('studies', study.id, 'trials', t.id) }, count(t.id)) },
         { title: 'Worker', cell: (t) => t.worker ?? h('span', { class: 'muted' }, 'no name') },
         { title: 'Lease', class: 'right', cell: lease },
         { title: 'Attempt', class: 'right', cell: (t) => t.attempt },
         { title: 'Batch', class: 'right', cell: (t) => t.batch ?? '–' },
-        { title: 'Point', class: 'point', cell: pointText },
+        { title: 'Point', class: 'point', cell: (t) => pointText(t, study) },
       ];
       replace(body, table('Pending trials', columns, trials, 'cards'), howMany > trials.length ? empty(`and ${count(howMany - trials.length)} more`) : null);
       tick();

@@ -1,9 +1,9 @@
 // Queue a trial of one's own: a dialog with a field for each parameter, or for the candidate's number.
 import { post, studyPath } from './api.js';
-import { axesOf, isActive, titleOf } from './axes.js';
+import { axesOf, isActive } from './axes.js';
 import { h, replace, uniqueId } from './dom.js';
 import { readNumber } from './entry.js';
-import { count } from './format.js';
+import { count, titleOf } from './format.js';
 import { actionButton, reasonOf, toast } from './widgets.js';
 
 // A labelled input for one parameter. -> {element, axis, value()}; value() is undefined while nothing is entered.

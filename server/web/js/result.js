@@ -1,8 +1,8 @@
 // The result of a study: what the model recommends, and the best that was measured, with settings to copy.
 import { get, studyPath } from './api.js';
-import { axesOf, coordinate } from './axes.js';
+import { axesOf, coordinate, unitsOf } from './axes.js';
 import { h, replace } from './dom.js';
-import { count, number, percent, plural, value } from './format.js';
+import { count, number, percent, plural, titleOf, value, withUnit } from './format.js';
 import { address } from './router.js';
 import { pointText } from './pending.js';
 import { bounded, boundsOf, objective, otherMetrics } from './study-actions.js';
@@ -39,7 +39,7 @@ export function copyButtons(settings, what) {
 
 // The settings in rows, with the units that the study's parameters have.
 export function settingsList(study, settings, shown = SHOWN) {
-  const units = Object.fromEntries(axesOf(study).map(({ name, unit }) => [name, unit]));
+  const units = unitsOf(study);
   const text = (x) => (Array.isArray(x) ? value(x) : typeof x === 'number' ? number(x, 6) : value(x));
   const pairs = Object.entries(settings).map(([name, x]) => [name, withUnit(text(x), units[name])]);
   const rest = pairs.slice(shown);
@@ -59,7 +59,6 @@ async function withPoint(study, item, signal) {
 
 const same = (a, b) => (a.parameters ? JSON.stringify(a.parameters) === JSON.stringify(b.parameters) : a.candidate === b.candidate);
 const around = (mean, std) => (std ? `${number(mean)} ± ${number(2 * std, 2)}` : number(mean));
-export const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
 
 // The other metrics; those with bounds say which. of(name) -> {text, x}, or nothing
 function otherValues(study, of) {
@@ -97,7 +96,7 @@ function measuredPart(study, { observed, recommended }, trial) {
     { class: 'result-part measured' },
     h('h3', {}, 'Best measured'),
     h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), withUnit(number(observed.value), unit), h('small', {}, ' in ', where)),
-    expected === null || expected === undefined ? null : h('p', { class: lucky ? 'notice warning' : 'panel-note' }, `${lucky ? 'Partly luck: the' : 'The'} model expects ${number(expected)} at these settings.`),
+    expected === null || expected === undefined ? null : h('p', { class: lucky ? 'notice warning' : 'panel-note' }, `${lucky ? 'Partly luck: the' : 'The'} model expects ${withUnit(number(expected), unit)} at these settings.`),
     otherValues(study, (metric) => values[metric] !== undefined && { text: number(values[metric]), x: values[metric] }),
     recommended && same(recommended, observed) ? null : [settingsList(study, settings), copyButtons(settings, 'the best measured settings')],
   );
@@ -108,12 +107,12 @@ const FRONT = 50; // points shown
 // A front as a table: the settings, and one column per metric.
 function frontPart(study, title, note, points) {
   const shown = points.slice(0, FRONT);
-  const names = Object.keys(shown[0]?.values ?? {});
+  const settings = (p) => pointText(p, study);
   const text = (x) => (typeof x === 'number' ? number(x) : around(x.mean, x.std));
   const columns = [
-    ...names.map((name) => ({ title: name, class: 'right', cell: (p) => text(p.values[name]) })),
+    ...study.metrics.filter(({ name }) => name in shown[0].values).map((metric) => ({ title: titleOf(metric), class: 'right', cell: (p) => text(p.values[metric.name]) })),
     ...(shown.some((p) => p.feasible_probability !== undefined) ? [{ title: 'Keeps all bounds', class: 'right', cell: (p) => percent(p.feasible_probability) }] : []),
-    { title: 'Settings', class: 'point', cell: (p) => (p.trial ? h('a', { href: address('studies', study.id, 'trials', p.trial) }, pointText(p)) : pointText(p)) },
+    { title: 'Settings', class: 'point', cell: (p) => (p.trial ? h('a', { href: address('studies', study.id, 'trials', p.trial) }, settings(p)) : settings(p)) },
   ];
   return h('div', { class: 'result-part' }, h('h3', {}, title), h('p', { class: 'panel-note' }, note), table(title, columns, shown, 'cards'), points.length > FRONT ? h('p', { class: 'panel-note' }, `and ${count(points.length - FRONT)} more`) : null);
 }

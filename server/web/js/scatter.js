@@ -1,9 +1,9 @@
 // Any two metrics or parameters of the trials against each other, with the front where a study has one.
 import { get, list, studyPath } from './api.js';
-import { axesOf, position, titleOf } from './axes.js';
+import { axesOf, position } from './axes.js';
 import { chart } from './chart.js';
 import { refresher } from './feed.js';
-import { count, plural, value } from './format.js';
+import { count, plural, titleOf, value } from './format.js';
 import { address, go } from './router.js';
 import { hasBounds, hasFront, isOutside, objective, otherMetrics } from './study-actions.js';
 import { colour } from './theme.js';

@@ -1,7 +1,7 @@
 // The actions on a whole study: pause, resume, finish, delete.
 import { get, patch, remove, studyPath } from './api.js';
 import { h } from './dom.js';
-import { count, number } from './format.js';
+import { count, number, withUnit } from './format.js';
 import { may } from './role.js';
 import { actionButton, confirm, later, toast } from './widgets.js';
 
@@ -42,7 +42,7 @@ export function hasFront(study) {
 }
 
 // The bounds of a metric in words, '' without any; and whether a value is outside.
-export const boundsOf = ({ at_least: low, at_most: high }) => [low === undefined ? '' : `at least ${number(low)}`, high === undefined ? '' : `at most ${number(high)}`].filter(Boolean).join(', ');
+export const boundsOf = ({ at_least: low, at_most: high, unit }) => [low === undefined ? '' : `at least ${withUnit(number(low), unit)}`, high === undefined ? '' : `at most ${withUnit(number(high), unit)}`].filter(Boolean).join(', ');
 export const isOutside = ({ at_least: low, at_most: high }, x) => x < low || x > high;
 export const hasBounds = (study) => Boolean(study.metrics?.some(boundsOf));
 

@@ -1,11 +1,11 @@
 // For people who measure: get trials under one's own name, enter their results, on a phone as well. #/studies/ID/bench
 import { get, list, post, query, studyPath } from './api.js';
-import { axesOf, coordinate, titleOf } from './axes.js';
+import { axesOf, coordinate } from './axes.js';
 import { plateTools } from './bench-plate.js';
 import { h, replace, setText } from './dom.js';
 import { told, valueInputs } from './entry.js';
 import { refresher } from './feed.js';
-import { countdown, count, fullTime, number, plural, value } from './format.js';
+import { countdown, count, fullTime, number, plural, titleOf, value, withUnit } from './format.js';
 import { importPanel } from './import-results.js';
 import { inviteButton } from './invite.js';
 import { parameterField, proposeButton } from './propose.js';
@@ -138,8 +138,8 @@ export async function benchTab(element, feed, signal) {
     const span = FAR * (high - low);
     const far = entries.filter(({ values: v }) => span > 0 && (v[metrics[0].name] < low - span || v[metrics[0].name] > high + span));
     if (!far.length) return true;
-    const words = far.map(({ row, values: v }) => `trial ${row.trial.id}: ${number(v[metrics[0].name], 8)}`).join(', ');
-    return confirm({ title: 'Are these values right?', text: `All results so far are between ${number(low)} and ${number(high)}. You entered, for ${words}.`, action: 'Save them', danger: false });
+    const words = far.map(({ row, values: v }) => `trial ${row.trial.id}: ${withUnit(number(v[metrics[0].name], 8), metrics[0].unit)}`).join(', ');
+    return confirm({ title: 'Are these values right?', text: `All results so far are between ${number(low)} and ${withUnit(number(high), metrics[0].unit)}. You entered, for ${words}.`, action: 'Save them', danger: false });
   }
 
   async function save(rows) {
@@ -222,7 +222,7 @@ export async function benchTab(element, feed, signal) {
     const columns = [
       { title: 'Trial', class: 'right', cell: (t) => h('a', { href: address('studies', feed.id, 'trials', t.id) }, count(t.id)) },
       { title: 'State', cell: (t) => badge(t.state) },
-      ...metrics.map(({ name: metric }, i) => ({ title: metric, class: 'right', cell: (t) => setting(i === 0 ? t.value : t.values?.[metric]) })),
+      ...metrics.map((metric, i) => ({ title: titleOf(metric), class: 'right', cell: (t) => setting(i === 0 ? t.value : t.values?.[metric.name]) })),
       { title: 'Reported', cell: (t) => fullTime(t.told_at) },
       { title: 'Note', class: 'reason', cell: (t) => t.metadata?.note ?? t.reason ?? '' },
     ];

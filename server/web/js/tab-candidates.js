@@ -1,11 +1,12 @@
 // The candidates with the model's predictions, sorted by the server, one page at a time.
 import { get, query, studyPath } from './api.js';
-import { axesOf, coordinate, titleOf } from './axes.js';
+import { axesOf, coordinate } from './axes.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { columnFormat, count, plural, value } from './format.js';
+import { columnFormat, count, plural, titleOf, value } from './format.js';
 import { here, setQuery } from './router.js';
 import { may } from './role.js';
+import { objective } from './study-actions.js';
 import { addCandidates } from './tab-connect.js';
 import { actionButton, control, empty, guarded, panel, select, table, toast } from './widgets.js';
 
@@ -46,6 +47,7 @@ export async function candidatesTab(element, feed, signal) {
   let sort = ORDERS.some(([name]) => name === asked) ? asked : 'mean';
   let tokens = [undefined]; // the page tokens up to the current page
 
+  const measured = (name) => titleOf({ name, unit: objective(feed.study).unit });
   // A column of numbers with the same number of decimals in all rows.
   function numbers(title, items, of, digits) {
     const text = columnFormat(items.map(of), digits);
@@ -59,11 +61,11 @@ export async function candidatesTab(element, feed, signal) {
   const columns = (items) => [
     { title: 'Candidate', class: 'right', cell: (c) => (c.candidate === undefined ? '–' : `#${c.candidate}`) },
     ...(items.some((c) => c.key) ? [{ title: 'Key', cell: (c) => c.key ?? '' }] : []),
-    numbers('Mean', items, (c) => c.posterior?.mean),
-    numbers('Std', items, (c) => c.posterior?.std, 3),
-    numbers('Optimistic bound', items, (c) => c.posterior?.ucb),
+    numbers(measured('Mean'), items, (c) => c.posterior?.mean),
+    numbers(measured('Std'), items, (c) => c.posterior?.std, 3),
+    numbers(measured('Optimistic bound'), items, (c) => c.posterior?.ucb),
     { title: 'Pulls', class: 'right', cell: (c) => count(c.pulls) },
-    numbers('Mean of reported values', items, (c) => c.mean),
+    numbers(measured('Mean of reported values'), items, (c) => c.mean),
     ...axes.map((axis) => feature(axis, items)),
     { title: 'State', cell: (c) => (c.retired ? h('span', { class: 'muted' }, 'retired') : 'available') },
   ];

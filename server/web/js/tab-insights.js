@@ -1,12 +1,13 @@
 // What the model says: which parameters matter, how the metric follows each, how well it predicts, and what if.
 import { get, query, studyPath } from './api.js';
-import { axesOf, coordinate, position, titleOf } from './axes.js';
+import { axesOf } from './axes.js';
 import { chart } from './chart.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { count, number, percent, plural, value } from './format.js';
+import { count, number, percent, plural, titleOf, value } from './format.js';
 import { modelledMetrics, objective } from './study-actions.js';
 import { colour } from './theme.js';
+import { drawTried, rangeWith, triedDots } from './tried.js';
 import { notableTrials } from './trials.js';
 import { whatIfPanel } from './what-if.js';
 import { control, empty, guarded, legend, panel, select } from './widgets.js';
@@ -68,7 +69,7 @@ class EffectChart {
     this.plot = chart(
       this.body,
       {
-        label: `Effect of ${axis.name} on ${metric}`,
+        label: `Effect of ${axis.name} on ${metric.name}`,
         height: 180,
         x: {
           label: titleOf(axis),
@@ -76,41 +77,25 @@ class EffectChart {
           show: (x) => (words ? value(words[Math.round(x)]) : number(x)),
           ...(words && { range: [-0.5, words.length - 0.5], splits: () => words.map((_, i) => i), values: () => words.map((x, i) => (i % Math.ceil(words.length / 5) ? '' : value(x))) }),
         },
-        y: { label: metric, range: () => this.range ?? [0, 1] },
+        y: { label: titleOf(metric), range: () => this.range ?? [0, 1] },
         series: [
           { label: '+2 std', colour: 'c-value', width: 0.75, faint: 0.6, dots: Boolean(words), quiet: true },
           { label: 'mean', colour: 'c-value', width: 2, dots: Boolean(words) },
           { label: '−2 std', colour: 'c-value', width: 0.75, faint: 0.6, dots: Boolean(words), quiet: true },
         ],
         bands: [{ series: [1, 3], colour: 'c-value', opacity: 0.2 }],
-        draw: (u) => this.dots(u),
+        draw: (u) => drawTried(u, this.tried ?? []),
       },
       signal,
     );
   }
 
-  dots(u) {
-    const { ctx, bbox } = u;
-    ctx.save();
-    ctx.fillStyle = colour('c-best');
-    ctx.globalAlpha = 0.55;
-    for (const [x, y] of this.tried ?? []) {
-      const [left, top] = [u.valToPos(x, 'x', true), u.valToPos(y, 'y', true)];
-      if (left < bbox.left || left > bbox.left + bbox.width || top < bbox.top || top > bbox.top + bbox.height) continue;
-      ctx.beginPath();
-      ctx.arc(left, top, 2 * devicePixelRatio, 0, 7);
-      ctx.fill();
-    }
-    ctx.restore();
-  }
-
-  show(effects, trials) {
+  show(effects, tried) {
     const { axis } = this;
-    this.tried = trials.map((trial) => [position(axis, trial), trial.value]).filter(([x, y]) => Number.isFinite(x) && x !== -1 && Number.isFinite(y));
+    this.tried = tried;
     const low = effects.map((e) => e.mean - 2 * e.std);
     const high = effects.map((e) => e.mean + 2 * e.std);
-    const margin = 0.15 * (Math.max(...high) - Math.min(...low)) || 1;
-    this.range = [Math.min(...low) - margin, Math.max(...high) + margin];
+    this.range = rangeWith(Math.min(...low), Math.max(...high), tried);
     this.plot.set([effects.map((e) => (axis.choices ? axis.choices.indexOf(e.value) : e.value)), high, effects.map((e) => e.mean), low]);
   }
 }
@@ -121,10 +106,10 @@ function fitChart(body, metric, signal) {
   const plot = chart(
     body,
     {
-      label: `Predicted against measured ${metric}`,
+      label: `Predicted against measured ${metric.name}`,
       height: 280,
-      x: { label: `measured ${metric}`, range: () => range },
-      y: { label: 'predicted from all others', range: () => range },
+      x: { label: `measured ${titleOf(metric)}`, range: () => range },
+      y: { label: titleOf({ name: 'predicted from all others', unit: metric.unit }), range: () => range },
       series: [{ label: 'predicted', colour: 'c-value', kind: 'points', size: 5 }],
       draw: (u) => {
         const { ctx } = u;
@@ -166,20 +151,21 @@ export async function insightsTab(element, feed, signal) {
   }
   const matters = panel('What matters', { wide: true });
   const effects = panel('How it follows each', { wide: true, tools: [legend([['line c-value', 'average over the others'], ['band c-value', '± 2 std'], ['points c-best', 'tried']])] });
+  effects.element.hidden = true;
   const fit = panel('How good the model is');
   const whatIf = whatIfPanel(feed, signal);
   const place = h('div', { class: 'panels' }, matters.element, effects.element, whatIf.element, fit.element);
   const grid = h('div', { class: 'slices' });
   replace(effects.body, grid);
   const charts = new Map(); // parameter -> EffectChart
-  let showFit = fitChart(fit.body, metric.name, signal);
+  let showFit = fitChart(fit.body, metric, signal);
   const of = () => (modelled.length > 1 ? { metric: metric.name } : {});
   if (modelled.length > 1) {
     const choice = control('of', select(modelled.map(({ name }) => [name, name]), metric.name, (name) => {
       metric = modelled.find((m) => m.name === name);
       charts.clear();
       replace(grid);
-      showFit = fitChart(fit.body, metric.name, signal);
+      showFit = fitChart(fit.body, metric, signal);
       read();
     }));
     choice.hidden = true; // until the server is known to answer for other metrics than the first
@@ -196,14 +182,14 @@ export async function insightsTab(element, feed, signal) {
     const answers = await Promise.all(order.map(({ parameter }) => get(studyPath(feed.id, `/effects${query({ parameter, points: POINTS, ...of() })}`), signal)));
     for (const { parameter, effects: items } of answers) {
       const axis = axes.find(({ name }) => name === parameter);
-      if (!charts.has(parameter)) charts.set(parameter, new EffectChart(axis, metric.name, signal));
+      if (!charts.has(parameter)) charts.set(parameter, new EffectChart(axis, metric, signal));
       const drawn = charts.get(parameter);
       if (drawn.element.parentNode !== grid) grid.append(drawn.element);
-      drawn.show(items, tried.filter((trial) => coordinate(axis, trial) !== undefined).map((trial) => ({ ...trial, value: metric === modelled[0] ? trial.value : trial.values?.[metric.name] })));
+      drawn.show(items, triedDots(feed.study, axis, metric, tried));
     }
     const placed = order.map(({ parameter }) => charts.get(parameter).element);
     if (placed.some((e, i) => grid.children[i] !== e)) replace(grid, placed);
-    effects.note(`In the order of importance${axes.length > DRAWN ? `, the first ${DRAWN} of ${count(axes.length)}` : ''}. The dots are tried settings, whose other parameters differ.`);
+    effects.note(`In the order of importance${axes.length > DRAWN ? `, the first ${DRAWN} of ${count(axes.length)}` : ''}. The dots are tried settings, whose other parameters differ; far ones are left out.`);
   }
 
   async function readImportance() {

@@ -3,7 +3,8 @@ import { get, studyPath } from './api.js';
 import { axesOf } from './axes.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { count, number, plural, value } from './format.js';
+import { count, number, plural, value, withUnit } from './format.js';
+import { objective } from './study-actions.js';
 import { empty, facts, guarded, panel } from './widgets.js';
 
 const MEMBERS = 200;
@@ -93,7 +94,7 @@ export async function modelTab(element, feed, signal) {
         ['information gain', number(model.information_gain)],
         ['dictionary', `${count(model.dictionary.size)} members`],
         ['regularization λ', number(model.lambda)],
-        ['noise std', number(model.noise_std)],
+        ['noise std', withUnit(number(model.noise_std), objective(feed.study).unit)],
         ['signal std', number(model.signal_std)],
         ['values are shifted and scaled by', `${number(model.offset)}, ${number(model.scale)}`],
         ['outliers left out', count(model.set_aside)],

@@ -1,12 +1,11 @@
 // The result and the progress: recommended and best settings, every value and the best so far, the regret if the optimum
 // is known, the reasons of failures, and the pending trials.
 import { list, studyPath } from './api.js';
-import { titleOf } from './axes.js';
 import { chart, robustRange } from './chart.js';
 import { curvesPanel } from './curves.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { count, number } from './format.js';
+import { count, number, titleOf, withUnit } from './format.js';
 import { pendingTable } from './pending.js';
 import { showResult } from './result.js';
 import { address, go, here, setQuery } from './router.js';
@@ -140,7 +139,7 @@ export async function overviewTab(element, feed, signal) {
     const places = drawn.map((p) => p.at);
     plot.set([places, drawn.map((p) => p.value), drawn.map((p) => p.best ?? null), ...(optimum === undefined ? [] : [places.map(() => (metric === first ? optimum : null))])]);
     const best = points.at(-1)?.best;
-    plot.describe(`Values and the best so far by ${time ? 'time' : placeTitle(points)}: ${count(reported)} values${best === undefined ? '' : `, the best is ${number(best)}`}`);
+    plot.describe(`Values and the best so far by ${time ? 'time' : placeTitle(points)}: ${count(reported)} values${best === undefined ? '' : `, the best is ${withUnit(number(best), metric.unit)}`}`);
   }
 
   const alongChoice = control('Along', select([['trial', 'trials'], ['time', 'time']], asked.get('along') === 'time' ? 'time' : 'trial', along));
@@ -172,7 +171,8 @@ export async function overviewTab(element, feed, signal) {
   const start = panel('No results yet', { wide: true, note: 'Start a worker: it asks for a trial, evaluates it and reports the value. One of these will do.' });
   const failures = panel('Failures', { wide: true });
   const pending = panel('Pending trials', { wide: true });
-  const regret = optimum === undefined ? null : panel('Regret', { wide: true, note: `The distance to the known optimum, ${number(optimum)}.` });
+  const known = optimum !== undefined && `The distance to the known optimum, ${withUnit(number(optimum), first.unit)}.`;
+  const regret = known ? panel('Regret', { wide: true, note: known }) : null;
   result.element.hidden = true;
   start.element.hidden = true;
   failures.element.hidden = true;
@@ -205,7 +205,7 @@ export async function overviewTab(element, feed, signal) {
         label: 'Regret by trial',
         height: 220,
         x: { label: 'trial', whole: true, show: count },
-        y: { label: 'regret', log: true },
+        y: { label: titleOf({ name: 'regret', unit: first.unit }), log: true },
         open: (x, y, index) => openTrial(regretPoints[index].trial),
         series: [
           { label: 'of the best so far', colour: 'c-best', kind: 'steps' },
@@ -245,7 +245,7 @@ export async function overviewTab(element, feed, signal) {
           const exact = own.items.length === own.count;
           const columns = regretColumns(own.items, optimum, first.goal === 'minimize', exact);
           const below = columns.slice(1).some((column) => column.some((gap) => gap < 0));
-          regret.note(`The distance to the known optimum, ${number(optimum)}.${below ? ' Below zero: noise made values better than the optimum.' : ''}`);
+          regret.note(`${known}${below ? ' Below zero: noise made values better than the optimum.' : ''}`);
           regretPoints = own.items;
           if (rescaled) regretPlot.change({ x: { label: placeTitle(own.items), whole: true, show: count } });
           regretPlot.set(exact ? columns : [...columns, columns[0].map(() => null)]);
@@ -309,7 +309,7 @@ export async function overviewTab(element, feed, signal) {
       ),
     signal,
   );
-  const table = pendingTable(feed.id, pending.body, signal);
+  const table = pendingTable(feed.study, pending.body, signal);
   if (asked.get('along') === 'time' && metric !== front) await along('time');
   feed.on('series', readCourse, signal);
   feed.on('series', readResult, signal);

@@ -1,10 +1,10 @@
 // Parallel coordinates: one line per trial, through its parameters and its value. Ranges on the axes select lines. Drawn
 // are the best trials and the newest ones.
-import { axesOf, position, titleOf } from './axes.js';
+import { axesOf, position } from './axes.js';
 import { viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { count, number, value } from './format.js';
+import { count, number, titleOf, value } from './format.js';
 import { saveMenu } from './save-menu.js';
 import { address, go } from './router.js';
 import { objective, otherMetrics } from './study-actions.js';

@@ -1,15 +1,16 @@
 // The model around the best point: a slice along each parameter, and a map of two parameters.
 import { get, studyPath } from './api.js';
-import { axesWithRanges, isActive, moved, places, position, titleOf } from './axes.js';
+import { axesWithRanges, isActive, moved, places, position } from './axes.js';
 import { chart } from './chart.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { number, value } from './format.js';
+import { number, titleOf, value } from './format.js';
 import { heatmap } from './heatmap.js';
 import { pointText } from './pending.js';
 import { predict } from './predict.js';
 import { modelledMetrics } from './study-actions.js';
 import { colour } from './theme.js';
+import { drawTried, rangeWith, triedDots } from './tried.js';
 import { lastTrials, notableTrials } from './trials.js';
 import { control, empty, guarded, legend, NothingToShow, panel, select, toggle } from './widgets.js';
 
@@ -37,13 +38,7 @@ async function basePoint(feed, which, signal) {
   }
 }
 
-// What the bands span, with a margin.
-function rangeOf(predictions) {
-  const low = Math.min(...predictions.map((p) => p.mean - 2 * p.std));
-  const high = Math.max(...predictions.map((p) => p.mean + 2 * p.std));
-  const margin = 0.04 * (high - low) || 1;
-  return [low - margin, high + margin];
-}
+const rangeOf = (predictions, dots) => rangeWith(Math.min(...predictions.map((p) => p.mean - 2 * p.std)), Math.max(...predictions.map((p) => p.mean + 2 * p.std)), dots);
 
 // A small chart of the mean and two standard deviations along one axis.
 class Slice {
@@ -70,7 +65,7 @@ class Slice {
             values: () => axis.choices.map((x, i) => (i % Math.ceil(axis.choices.length / LABELS) ? '' : value(x))),
           }),
         },
-        y: { label: metric, range: () => this.range ?? [0, 1] },
+        y: { label: titleOf(metric), range: () => this.range ?? [0, 1] },
         series: [
           { label: '+2 std', colour: 'c-value', width: axis.choices ? 0.01 : 0.75, faint: 0.6, dots: Boolean(axis.choices), quiet: true },
           { label: 'mean', colour: 'c-value', dots: Boolean(axis.choices), width: axis.choices ? 0.01 : 2 },
@@ -83,9 +78,10 @@ class Slice {
     );
   }
 
-  // Draws a line at the best point; for choices, also the spans of two standard deviations.
+  // Draws the tried settings, and a line at the best point; for choices, also the spans of two standard deviations.
   mark(u) {
     const { ctx } = u;
+    drawTried(u, this.tried ?? []);
     ctx.save();
     ctx.lineWidth = 1.5 * devicePixelRatio;
     if (this.axis.choices) {
@@ -110,8 +106,9 @@ class Slice {
     ctx.restore();
   }
 
-  show(at, places_, predictions, range, metric) {
-    if (metric !== this.metric) this.plot.change({ y: { label: metric, range: () => this.range ?? [0, 1] } });
+  show(at, places_, predictions, range, metric, tried) {
+    this.tried = tried;
+    if (metric !== this.metric) this.plot.change({ y: { label: titleOf(metric), range: () => this.range ?? [0, 1] } });
     this.metric = metric;
     this.at = at;
     this.range = range;
@@ -138,14 +135,14 @@ export async function posteriorTab(element, feed, signal) {
     return;
   }
   const modelled = modelledMetrics(feed.study);
-  let metric = modelled[0].name;
+  let metric = modelled[0];
   const choice = { through: 'recommended', x: '', y: '', what: 'std', together: false };
   const slices = panel('Along each parameter', {
     wide: true,
     tools: [
-      legend([['line c-value', 'mean'], ['band c-value', '± 2 std'], ['dashed c-best', 'the point']]),
-      ...(modelled.length > 1 ? [control('of', select(modelled.map(({ name }) => [name, name]), metric, (name) => {
-        metric = name;
+      legend([['line c-value', 'mean'], ['band c-value', '± 2 std'], ['dashed c-best', 'the point'], ['points c-best', 'tried']]),
+      ...(modelled.length > 1 ? [control('of', select(modelled.map(({ name }) => [name, name]), metric.name, (name) => {
+        metric = modelled.find((m) => m.name === name);
         read();
       }))] : []),
       control('through', select([['recommended', 'the best mean'], ['observed', 'the best reported value']], choice.through, (which) => {
@@ -202,16 +199,17 @@ export async function posteriorTab(element, feed, signal) {
     const active = drawn.filter((slice) => !slice.element.hidden);
     const along = active.map(({ axis }) => places(axis, SLICE));
     const items = along.flatMap((at, k) => at.map((x) => moved(base, axes, { [active[k].axis.name]: x })));
-    const predictions = await predict(feed.id, items, signal, metric);
-    const common = rangeOf(predictions);
+    const [predictions, trials] = await Promise.all([predict(feed.id, items, signal, metric.name), notableTrials(feed.study, TRIED, TRIED, signal)]);
+    const dots = active.map(({ axis }) => triedDots(feed.study, axis, metric, trials));
+    const common = rangeOf(predictions, dots[0] ?? []); // all have the same values
     let from = 0;
     active.forEach((slice, k) => {
       const own = predictions.slice(from, from + along[k].length);
-      slice.show(position(slice.axis, base), along[k], own, choice.together ? common : rangeOf(own), metric);
+      slice.show(position(slice.axis, base), along[k], own, choice.together ? common : rangeOf(own, dots[k]), metric, dots[k]);
       from += along[k].length;
     });
     const idle = drawn.filter((slice) => slice.element.hidden).map((slice) => slice.axis.name);
-    slices.note(`${metric} as predicted at the start of the current batch, through ${pointText(base)}.${idle.length ? ` Not active there: ${idle.join(', ')}.` : ''}`);
+    slices.note(`${metric.name} as predicted at the start of the current batch, through ${pointText(base, feed.study)}. The dots are tried settings, whose other parameters differ; far ones are left out.${idle.length ? ` Not active there: ${idle.join(', ')}.` : ''}`);
   }
 
   const readMap = refresher(
@@ -227,7 +225,7 @@ export async function posteriorTab(element, feed, signal) {
           if (idle) throw new NothingToShow(`${idle.name} is not active at the point above.`);
           const [across, up] = [places(x, MAP), places(y, MAP)];
           const items = up.flatMap((v) => across.map((u) => moved(base, axes, { [x.name]: u, [y.name]: v })));
-          const predictions = await predict(feed.id, items, signal, metric);
+          const predictions = await predict(feed.id, items, signal, metric.name);
           const tried = await notableTrials(feed.study, TRIED, TRIED, signal);
           const mark = (item, best) => ({ i: placeOf(x, across, item), j: placeOf(y, up, item), best });
           const marks = [...tried.map((trial) => mark(trial, false)), mark(base, true)].filter((m) => m.i !== null && m.j !== null);
@@ -240,9 +238,9 @@ export async function posteriorTab(element, feed, signal) {
               marks,
             }),
           );
-          const { goal } = modelled.find(({ name }) => name === metric);
-          replace(titles[0], `Mean of ${metric}${goal ? `: ${goal === 'minimize' ? 'dark' : 'bright'} is better` : ''}`);
-          replace(titles[1], BESIDE[choice.what]);
+          const { goal } = metric;
+          replace(titles[0], `Mean of ${titleOf(metric)}${goal ? `: ${goal === 'minimize' ? 'dark' : 'bright'} is better` : ''}`);
+          replace(titles[1], titleOf({ name: BESIDE[choice.what], unit: metric.unit }));
           const others = axes.filter((axis) => axis !== x && axis !== y);
           map.note(`${others.length ? `The other parameters have their values at the point above. ` : ''}Dots: tried points${feed.study.trials_completed > tried.length ? ` (the best ${TRIED} and the newest ${TRIED})` : ''}. Ring: the point above.`);
         },

@@ -1,12 +1,12 @@
 // The trials as a table: a column for each metric and parameter, filtered and sorted by the server. The address holds
 // the filter, the order and the columns.
 import { get, list, query, studyPath } from './api.js';
-import { axesOf, coordinate, titleOf } from './axes.js';
+import { axesOf, coordinate } from './axes.js';
 import { saveCsv } from './csv.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { importedPanel } from './imported-list.js';
-import { ago, columnFormat, count, duration, fullTime, number, plural, value } from './format.js';
+import { ago, columnFormat, count, duration, fullTime, number, plural, titleOf, value } from './format.js';
 import { address, go, here, setQuery } from './router.js';
 import { bounded, handedOut, modelledMetrics, objective, otherMetrics, trialsOf } from './study-actions.js';
 import { rangeFilter } from './trial-ranges.js';

@@ -100,7 +100,7 @@ export async function workersTab(element, feed, signal) {
   replace(element, h('div', { class: 'panels' }, gantt.element, figures.element, pending.element));
   const picture = timeline(gantt.body, signal);
   gantt.tools.append(saveMenu(() => `timeline of ${feed.id}`, ...drawnAs(picture.picture)));
-  const out = pendingTable(feed.id, pending.body, signal);
+  const out = pendingTable(feed.study, pending.body, signal);
 
   function draw() {
     const now = Date.now();

@@ -1,12 +1,12 @@
 // What if: move the settings, watch the prediction, and queue them as a trial.
 import { get, post, studyPath } from './api.js';
-import { axesWithRanges, isActive, moved, places, position, titleOf } from './axes.js';
+import { axesWithRanges, isActive, moved, places, position } from './axes.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { count, number, percent, value } from './format.js';
+import { count, number, percent, titleOf, value, withUnit } from './format.js';
 import { predict } from './predict.js';
 import { may } from './role.js';
-import { objective } from './study-actions.js';
+import { modelledMetrics, objective } from './study-actions.js';
 import { actionButton, guarded, NothingToShow, panel, toast } from './widgets.js';
 
 const STEPS = 200; // of a slider
@@ -49,7 +49,8 @@ async function startingPoint(feed, signal) {
 // -> {element, read()}
 export function whatIfPanel(feed, signal) {
   const view = panel('What if');
-  const { name, unit } = objective(feed.study);
+  const { name } = objective(feed.study);
+  const units = Object.fromEntries(modelledMetrics(feed.study).map((metric) => [metric.name, metric.unit]));
   const result = h('p', { class: 'result-value', 'aria-live': 'polite' });
   const rows = h('div', { class: 'what-if' });
   let base = null;
@@ -58,7 +59,7 @@ export function whatIfPanel(feed, signal) {
   const ask = refresher(() => guarded(view, 'predictions', async () => {
     const [prediction] = await predict(feed.id, [base], signal);
     const all = prediction.values ?? { [name]: prediction };
-    replace(result, Object.entries(all).map(([metric, { mean, std }]) => h('span', { class: 'predicted' }, h('span', { class: 'muted' }, `${metric} `), `${number(mean)} ± ${number(2 * std, 2)}`, metric === name && unit ? ` ${unit}` : '')), prediction.feasible_probability === undefined ? null : h('small', { class: 'muted' }, `keeps all bounds with ${percent(prediction.feasible_probability)}`));
+    replace(result, Object.entries(all).map(([metric, { mean, std }]) => h('span', { class: 'predicted' }, h('span', { class: 'muted' }, `${metric} `), withUnit(`${number(mean)} ± ${number(2 * std, 2)}`, units[metric]))), prediction.feasible_probability === undefined ? null : h('small', { class: 'muted' }, `keeps all bounds with ${percent(prediction.feasible_probability)}`));
   }, signal), signal, 120);
 
   function show() {
