@@ -7,6 +7,7 @@ import * as states from './test_states.mjs';
 import * as safety from './test_safety.mjs';
 import * as answers from './test_answers.mjs';
 import * as charts from './test_charts.mjs';
+import * as gaps from './test_gaps.mjs';
 import * as reach from './test_reach.mjs';
 import * as manage from './test_manage.mjs';
 import * as people from './test_people.mjs';
@@ -30,7 +31,7 @@ const site = {
 };
 
 await seed(api);
-for (const module of [looks, states, use, form, safety, answers, charts, reach, people, manage, trouble, days, weight, large])
+for (const module of [looks, states, use, form, safety, answers, charts, gaps, reach, people, manage, trouble, days, weight, large])
   for (const [name, work] of Object.entries(module.tests)) if (name.includes(wanted)) await test(name, () => work(site));
 await chrome.close();
 finish();

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { until, with_ } from './harness.mjs';
 import { work } from './seed.mjs';
+import { inspect } from './test_looks.mjs';
 
 const CANDIDATES = { type: 'candidates', points: [[0], [1], [2], [3]] };
 const COURSE = '.panel:has(h2:text-is("Values and the best so far"))';
@@ -188,10 +189,34 @@ async function observed(site) {
   });
 }
 
+// On a wide screen the page is wide, two charts are side by side, and a table has the whole width.
+async function wide(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.setViewportSize({ width: 2560, height: 1300 });
+    const box = (title) => page.locator(`.panel:has(h2:text-is("${title}"))`).boundingBox();
+    await page.goto(`${site.url}/#/studies/curves`);
+    await page.waitForSelector('.panel:has(h2:text-is("Learning curves")) canvas');
+    await page.waitForSelector('.result-part');
+    const [result, values, curves, pending] = [await box('Result'), await box('Values and the best so far'), await box('Learning curves'), await box('Pending trials')];
+    assert.equal(result.y, values.y);
+    assert.ok(result.width > 1200 && values.width > 1200, `${result.width} and ${values.width} px`);
+    assert.ok(curves.width > 1200 && pending.width > 1200, `${curves.width} and ${pending.width} px`);
+    await inspect(page);
+    await page.goto(`${site.url}/#/studies/curves/trials`);
+    await page.waitForSelector('tbody tr');
+    assert.ok((await box('Trials')).width > 2400);
+    await page.goto(`${site.url}/#/studies/bread/posterior`);
+    await page.waitForSelector('.slice canvas');
+    assert.ok((await box('Along each parameter')).width > 2400);
+    await inspect(page);
+  });
+}
+
 export const tests = {
   'charts: units and shares': units,
   'charts: units of several metrics': unitsEverywhere,
   'charts: observed points': observed,
+  'charts: a wide screen': wide,
   'charts: a metric is chosen': chosenMetric,
   'charts: imported results alone': importsOnly,
   'charts: studies compared by time': comparedByTime,

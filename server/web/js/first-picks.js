@@ -2,6 +2,7 @@
 import { list, post, studyPath } from './api.js';
 import { axesOf, coordinate } from './axes.js';
 import { h, replace } from './dom.js';
+import { refresher } from './feed.js';
 import { count, number, titleOf, value, withUnit } from './format.js';
 import { candidateName } from './pending.js';
 import { may } from './role.js';
@@ -44,7 +45,7 @@ export function firstPicks(studies, after, signal) {
   const [study, fork] = studies;
   let first; // pick of the first study
   const view = panel('First picks', { wide: true });
-  const read = () => guarded(view, 'a list of trials', async () => {
+  const read = refresher(() => guarded(view, 'a list of trials', async () => {
     const picks = await Promise.all(studies.map((study) => list(studyPath(study.id, '/trials'), { page_token: startOf(study, after) || undefined }, signal, PICKS)));
     [[first]] = picks;
     const rows = Array.from({ length: Math.max(...picks.map((own) => own.length)) }, (_, i) => i);
@@ -53,14 +54,14 @@ export function firstPicks(studies, after, signal) {
     view.note(`What each chose after ${after ? `trial ${count(after)}` : 'they parted'}.${equal ? ` ${count(equal)} of the picks ${equal === 1 ? 'is' : 'are'} the same.` : ''} The first of each knows the same results; the later ones also know what came in since.`);
     ask.hidden = picks[1].length >= PICKS || fork.state !== 'active' || !(await may('worker', fork.id));
     replace(view.body, rows.length ? table('First picks', columns, rows, 'cards') : empty('Neither has chosen anything since.'));
-  }, signal);
+  }, signal), signal);
   // The picks are given back at once, so that the next worker gets them.
   const ask = actionButton(`Show what ${fork.id} would choose`, { class: 'small' }, async () => {
     const context = await contextOf(fork, study, first, signal);
     const { trials, reason } = await post(studyPath(fork.id, '/ask'), { worker: 'first picks', count: PICKS, wait_seconds: 20, ...context }, signal);
     if (trials.length) await post(studyPath(fork.id, '/tell'), { results: trials.map((trial) => ({ trial: trial.id, attempt: trial.attempt, state: 'released' })) }, signal);
     else toast(`It has nothing to hand out now${reason ? ` (${reason.replaceAll('_', ' ')})` : ''}.`, 'wrong');
-    await read();
+    read();
   });
   ask.hidden = true;
   view.tools.append(ask);

@@ -7,9 +7,8 @@ import { studiesPage } from './page-studies.js';
 import { may, roleSign } from './role.js';
 import { themeSwitch } from './theme.js';
 import { currentToken, forgetToken, takeToken, tokenButton } from './token.js';
-import { clearToasts, empty, later, reasonOf } from './widgets.js';
+import { clearToasts, empty, later, loadingSign, reasonOf, SOON } from './widgets.js';
 
-const LOADING = 300; // ms until a page says that it is loading
 const RETRIES = [1000, 2000, 4000]; // ms until a page that could not be opened is opened again; then the last one
 const main = document.getElementById('main');
 let leaving = new AbortController();
@@ -53,7 +52,7 @@ function failure(title, error) {
 // Opens the page. If it cannot be opened for a reason that may pass, tries again.
 async function open(found, parts, signal) {
   for (let attempt = 0; !signal.aborted; attempt++) {
-    const loading = setTimeout(() => main.firstChild || replace(main, empty('Loading…')), LOADING);
+    const loading = setTimeout(() => main.firstChild || replace(main, h('h1', {}, found.title), loadingSign()), SOON);
     signal.addEventListener('abort', () => clearTimeout(loading));
     try {
       await found.page(main, { parts, signal });

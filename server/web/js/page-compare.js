@@ -9,7 +9,7 @@ import { address, here, setQuery } from './router.js';
 import { placeTitle, readSeries } from './series.js';
 import { hasFront, objective, told } from './study-actions.js';
 import { definitionOf } from './tab-connect.js';
-import { control, empty, panel, select, table, toggle } from './widgets.js';
+import { control, empty, loadingSign, panel, select, table, toggle } from './widgets.js';
 
 const POINTS = 500;
 const COLOURS = ['c-value', 'c-best', 'c-third', 'c-optimum', 's-pending', 's-other'];
@@ -49,11 +49,12 @@ export async function comparePage(main, { signal }) {
   const lines = panel('Best so far', { wide: true });
   const figures = panel('Figures', { wide: true });
   const differ = panel('Where they differ', { wide: true });
-  replace(main, h('div', { class: 'page-head' }, h('h1', {}, 'Compare studies')), h('div', { class: 'panels' }, lines.element, figures.element, differ.element));
   if (ids.length < 2) {
     replace(main, h('h1', {}, 'Compare studies'), empty('Choose two or more studies in the ', h('a', { href: '#/' }, 'list'), ', then Compare.'));
     return;
   }
+  const title = h('div', { class: 'page-head' }, h('h1', {}, 'Compare studies'));
+  replace(main, title, loadingSign());
   const studies = await Promise.all(ids.map((id) => get(studyPath(id), signal)));
   const series = await Promise.all(ids.map((id) => readSeries(id, POINTS, signal)));
   const names = studies.map((study) => study.display_name || study.id);
@@ -72,6 +73,7 @@ export async function comparePage(main, { signal }) {
     y: { label: metrics.size === 1 ? titleOf(objective(studies[0])) : 'best so far', log },
     series: studies.map((study, i) => ({ label: names[i], colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length)], kind: 'steps', dots: isPoint(i) })),
   });
+  replace(main, title, h('div', { class: 'panels' }, lines.element, figures.element, differ.element));
   const after = asked.get('after'); // the trial at which the second study left the first
   if (after !== null && studies.length === 2) lines.element.before((await import('./first-picks.js')).firstPicks(studies, Number(after), signal));
   const plot = chart(lines.body, options(), signal);

@@ -8,7 +8,7 @@ import { address, go, here } from './router.js';
 import { actions, hasFront, objective, told } from './study-actions.js';
 import { readSharedSeries, speed } from './series.js';
 import { currentToken, tokenButton } from './token.js';
-import { badge, empty, later, reasonOf } from './widgets.js';
+import { badge, empty, later, loadingSign, reasonOf, SOON } from './widgets.js';
 
 const MOVED = { batches: 'algorithm', model: 'algorithm' }; // former addresses
 
@@ -215,10 +215,13 @@ export async function studyPage(main, { parts, signal }) {
     document.title = `${TABS[index][1]} · ${id} · banditd`;
     const place = h('div'); // of its own: a tab that is loaded late must not draw over the next one
     replace(content, place);
+    const waiting = setTimeout(() => place.firstChild || replace(place, loadingSign()), SOON);
     try {
       await tabAt(now)(place, feed, tabSignal, now[3]);
     } catch (error) {
       if (!tabSignal.aborted) replace(place, empty(reasonOf(error, 'this')));
+    } finally {
+      clearTimeout(waiting);
     }
     return undefined;
   }

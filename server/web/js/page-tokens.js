@@ -1,6 +1,7 @@
 // The tokens of the server, for administrators: which there are, a new one, and an end to one. #/tokens
 import { list, post, remove } from './api.js';
 import { h, replace } from './dom.js';
+import { refresher } from './feed.js';
 import { fullTime } from './format.js';
 import { address } from './router.js';
 import { actionButton, confirm, control, empty, guarded, panel, select, table, toast, unseen } from './widgets.js';
@@ -29,14 +30,14 @@ export async function tokensPage(main, { signal }) {
     ];
     replace(known.body, tokens.length ? table('Tokens', columns, tokens, 'cards') : empty('No tokens have been created.'));
   }
-  const readAgain = () => guarded(known, 'tokens', read, signal);
+  const readAgain = refresher(() => guarded(known, 'tokens', read, signal), signal);
 
   async function revoke(token) {
     const what = token.description ?? token.id;
     if (!(await confirm({ title: `Revoke ${what}?`, text: 'The programs that use it are refused from the next request on.', action: 'Revoke' }))) return;
     await remove(`v1/tokens/${encodeURIComponent(token.id)}`);
     toast(`Revoked ${what}.`);
-    await readAgain();
+    readAgain();
   }
 
   const make = actionButton('Create the token', { class: 'primary' }, async () => {
@@ -47,7 +48,7 @@ export async function tokensPage(main, { signal }) {
       toast('Copied.');
     });
     replace(made, h('p', { class: 'panel-note' }, 'Copy it now: the server does not show it again.'), h('div', { class: 'buttons' }, h('code', { class: 'token' }, token), copy));
-    await readAgain();
+    readAgain();
   });
   replace(
     fresh.body,
@@ -55,5 +56,5 @@ export async function tokensPage(main, { signal }) {
     made,
   );
   replace(main, h('div', { class: 'page-head' }, h('h1', {}, 'Tokens')), h('div', { class: 'panels' }, known.element, fresh.element));
-  await readAgain();
+  readAgain();
 }

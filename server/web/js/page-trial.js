@@ -80,6 +80,7 @@ export async function trialPage(element, feed, signal, text) {
   const heading = h('div', { class: 'page-head trial-head' });
   const at = (n, words, rel) => h('a', { class: 'button small', href: address('studies', feed.id, 'trials', n), rel }, words);
   curve.element.hidden = true;
+  metadata.element.hidden = true;
   replace(element, heading, h('div', { class: 'panels' }, values.element, settings.element, curve.element, why.element, about.element, metadata.element), histories);
   let plot = null;
 
@@ -115,9 +116,9 @@ export async function trialPage(element, feed, signal, text) {
   }
 
   // The reason never changes, so it is read once. It may take a moment: the page does not wait for it.
-  const explain = () => guarded(why, 'the reason', async () => replace(why.body, reasonOf(await get(studyPath(feed.id, `/trials/${id}/why`), signal), [objective(feed.study), ...otherMetrics(feed.study)], (n) => at(n, `Trial ${count(n)}`))), signal);
+  const explain = refresher(() => guarded(why, 'the reason', async () => replace(why.body, reasonOf(await get(studyPath(feed.id, `/trials/${id}/why`), signal), [objective(feed.study), ...otherMetrics(feed.study)], (n) => at(n, `Trial ${count(n)}`))), signal), signal);
 
-  const read = refresher(() => guarded(values, 'a trial', async () => show(await get(studyPath(feed.id, `/trials/${id}`), signal)), signal), signal, 1000);
+  const read = refresher(() => guarded([values, settings, about], 'a trial', async () => show(await get(studyPath(feed.id, `/trials/${id}`), signal)), signal), signal, 1000);
   if (!Number.isInteger(id) || id < 1) {
     values.fail(`There is no trial ${text}.`);
     for (const view of [settings, about, metadata, why]) view.element.hidden = true;

@@ -4,7 +4,7 @@ import { chart } from './chart.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { columnFormat, count, duration, fullTime } from './format.js';
-import { empty, guarded, legend, panel, table, toggle } from './widgets.js';
+import { guarded, legend, NothingToShow, panel, table, toggle } from './widgets.js';
 
 const MOST = 3000; // batches drawn
 const ROWS = 30;
@@ -82,10 +82,11 @@ export async function batchesTab(element, feed, signal) {
   const read = refresher(
     () =>
       guarded(
-        rows,
+        [rows, sizes, dictionary, width, seconds],
         'a list of batches',
         async () => {
           await readNew();
+          if (!batches.length) throw new NothingToShow('No batches have been planned yet.');
           const numbers = batches.map((b) => b.batch);
           const of = (name) => batches.map((b) => b[name]);
           const positive = (name) => batches.map((b) => (b[name] > 0 ? b[name] : null));
@@ -95,7 +96,7 @@ export async function batchesTab(element, feed, signal) {
           secondsPlot.set([numbers, positive('update_seconds'), positive('select_seconds')]);
           sizes.note(feed.study.batch > MOST ? `The last ${count(MOST)} of ${count(feed.study.batch)} batches.` : '');
           const last = batches.slice(-ROWS).reverse();
-          replace(rows.body, batches.length ? table('Last batches', columns(last), last) : empty('No batches have been planned yet.'));
+          replace(rows.body, table('Last batches', columns(last), last));
         },
         signal,
       ),

@@ -112,7 +112,7 @@ export async function modelTab(element, feed, signal) {
   }
 
   const read = refresher(
-    () => guarded(figures, 'a model', async () => show(await get(studyPath(feed.id, '/model'), signal)), signal),
+    () => guarded([figures, kernel, members], 'a model', async () => show(await get(studyPath(feed.id, '/model'), signal)), signal),
     signal,
     1000,
   );

@@ -285,9 +285,9 @@ export async function overviewTab(element, feed, signal) {
           const now = [failed, infeasible, stopped].join();
           failures.element.hidden = !failed;
           if (now === endedThen) return;
-          endedThen = now;
           ended = await readEnded(feed.study, signal);
           if (failed) await showFailures(failures.body, feed.study, ended.filter(({ state }) => state === 'failed'));
+          endedThen = now;
           showKeys();
           plot.change(axes());
         },

@@ -73,7 +73,7 @@ export async function parallelTab(element, feed, signal) {
     [ends[0].value, ends[1].value] = [100 * low, 100 * high];
   }
   replace(view.tools, h('span', { class: 'control wrap' }, control('range of', which), ends), control('best', best), share, clear, saveMenu(() => `parallel coordinates ${feed.id}`, () => axes.length && canvas, picture));
-  const canvas = h('canvas', { class: 'parallel', role: 'img' });
+  const canvas = h('canvas', { class: 'parallel', 'aria-label': 'Parallel coordinates', role: 'img' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   const chosenBody = h('div', { class: 'chosen' });
   const key = h('p', { class: 'scale' }, h('span', {}, 'worst'), h('i', { class: 'scale-bar' }), h('span', {}, 'best'));

@@ -134,7 +134,7 @@ export async function workersTab(element, feed, signal) {
   const read = refresher(
     () =>
       guarded(
-        gantt,
+        [gantt, figures],
         'the times of trials',
         async () => {
           trials = await lastTrials(feed.study, TRIALS, signal);

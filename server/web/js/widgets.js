@@ -24,7 +24,8 @@ export function panel(title, { wide = false, note = '', tools = [] } = {}) {
   const body = h('div', { class: 'panel-body' });
   const toolbar = h('div', { class: 'panel-tools' }, tools);
   const failure = h('p', { class: 'empty', hidden: true });
-  const waiting = h('p', { class: 'empty loading', hidden: true }, 'Loading…');
+  const waiting = loadingSign();
+  waiting.hidden = true;
   const element = h(
     'section',
     { class: `panel${wide ? ' wide' : ''}`, 'aria-labelledby': id },
@@ -55,6 +56,9 @@ export function panel(title, { wide = false, note = '', tools = [] } = {}) {
   };
 }
 
+// Stands where something will be, with its size.
+export const loadingSign = () => h('p', { class: 'empty loading' }, 'Loading…');
+
 export function empty(...words) {
   return h('p', { class: 'empty' }, ...words);
 }
@@ -82,28 +86,32 @@ export function later(load, name) {
   };
 }
 
-const SOON = 300; // ms until a panel says that it is loading
+export const SOON = 300; // ms until a panel says that it is loading
 const loaded = new WeakSet(); // the panels that have shown something
 
 // Runs `work`. If it fails, the panel shows the error until a later run succeeds: above its body if that has been read
-// before and the reason may pass, else in place of it. -> false if it failed for a reason that may pass
-export async function guarded(panel, what, work, signal) {
-  const timer = loaded.has(panel) ? null : setTimeout(() => panel.wait(true), SOON);
+// before and the reason may pass, else in place of it. `panels`: the one panel, or a list of those that `work` fills.
+// -> false if it failed for a reason that may pass
+export async function guarded(panels, what, work, signal) {
+  const all = [panels].flat();
+  const timer = setTimeout(() => all.forEach((panel) => panel.wait(!loaded.has(panel))), SOON);
   try {
     await work();
-    loaded.add(panel);
-    panel.fail(null);
+    for (const panel of all) {
+      loaded.add(panel);
+      panel.fail(null);
+    }
     return true;
   } catch (error) {
     if (signal.aborted) return true;
     const passing = error instanceof Problem && error.isTemporary;
-    panel.fail(reasonOf(error, what), passing && loaded.has(panel));
+    for (const panel of all) panel.fail(reasonOf(error, what), passing && loaded.has(panel));
     if (error instanceof Problem) return !passing;
     if (!(error instanceof NothingToShow)) throw error; // a bug: show it in the console
     return true;
   } finally {
     clearTimeout(timer);
-    panel.wait(false);
+    for (const panel of all) panel.wait(false);
   }
 }
 
