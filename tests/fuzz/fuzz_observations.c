@@ -1,5 +1,6 @@
-/* The first byte chooses the format, the domain, and whether points that break its constraint are taken. However the text is cut, what comes is the same; and
- * every point of a space that comes is one of it. */
+/* The first byte chooses the format, the domain, whether points that break its constraint are taken, and whether
+ * columns are ignored. However the text is cut, what comes is the same; and every point of a space that comes is one
+ * of it. */
 #include "bandit/algorithm.h"
 #include "proto/constraints.h"
 #include "proto/keys.h"
@@ -10,7 +11,7 @@
 
 typedef struct tally {
     const wire_study *study;
-    bool takes_broken;
+    bool takes_broken, ignores;
     size_t count;
     double sum;
 } tally;
@@ -46,6 +47,8 @@ static wire_status read_chunks(tally *t, wire_errors *errors, wire_observations_
     wire_status status = WIRE_OK;
     if (t->takes_broken)
         wire_observations_reader_take_broken(r);
+    if (t->ignores)
+        HOLDS(wire_observations_reader_ignore(r, "date,lr") == WIRE_OK);
     for (size_t at = 0; at < size && status == WIRE_OK; at += chunk)
         status = wire_observations_reader_feed(r, (const char *)data + at,
                                                size - at < chunk ? size - at : chunk, errors);
@@ -81,9 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     wire_study *study = define(data[0] & 1);
     wire_observations_format format = data[0] & 2 ? WIRE_OBSERVATIONS_JSON : WIRE_OBSERVATIONS_CSV;
-    bool takes_broken = data[0] & 4;
-    tally whole = {.study = study, .takes_broken = takes_broken};
-    tally cut = {.study = study, .takes_broken = takes_broken};
+    bool takes_broken = data[0] & 4, ignores = data[0] & 8;
+    tally whole = {.study = study, .takes_broken = takes_broken, .ignores = ignores};
+    tally cut = whole;
     wire_errors errors = {0}, other = {0};
     wire_status status = read_chunks(&whole, &errors, format, data + 1, size - 1, size);
     HOLDS(read_chunks(&cut, &other, format, data + 1, size - 1, 3) == status);
