@@ -288,7 +288,7 @@ static bool amend(run *r)
     bandit_error err = {0};
     bandit_result *result = &r->told[below(&r->in, (unsigned)r->n_told)];
     bandit_amendment a = {.arm = result->arm,
-                          .was = {result->repeats, result->reward},
+                          .was = {.repeats = result->repeats, .reward = result->reward},
                           .chosen = result->chosen,
                           .variance = result->variance};
     a.now.repeats = below(&r->in, 3);
