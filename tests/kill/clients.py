@@ -165,10 +165,12 @@ class Worker:
         held = self.one_held(own=True)
         if held and held not in self.meant and self.rng.random() < 0.3:
             study, trial = held
-            body = {"results": [{"trial": trial, "state": "released"}]}
-            outcome, _ = self.do(("trial", study, trial), "release", None, "POST", f"/v1/studies/{study}/tell", body)
-            self.place.write(Entry(self.name, ("curve", study, trial), "clear", None, outcome))  # the attempt never was
-            self.held.remove(held)
+            self.held.remove(held)  # also if there is no answer: if it was not given back, the next ask hands it out
+            body, outcome = {"results": [{"trial": trial, "state": "released"}]}, UNKNOWN
+            try:
+                outcome, _ = self.do(("trial", study, trial), "release", None, "POST", f"/v1/studies/{study}/tell", body)
+            finally:
+                self.place.write(Entry(self.name, ("curve", study, trial), "clear", None, outcome))  # the attempt never was
 
     # ---- other writes of studies ----
 
