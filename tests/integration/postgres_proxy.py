@@ -12,7 +12,7 @@ class Link:
     """One connection. `near` is the client's side, `far` the database's."""
 
     def __init__(self, proxy, near):
-        self.proxy, self.near, self.writes, self.silent = proxy, near, False, False
+        self.proxy, self.near, self.writes, self.silent = proxy, near, False, proxy.swallows
         self.far = socket.create_connection(("127.0.0.1", proxy.target))
         for carry in (self.carry_near, self.carry_far):
             threading.Thread(target=carry, daemon=True).start()
@@ -61,6 +61,7 @@ class Link:
             try:
                 if reset:
                     side.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    side.shutdown(socket.SHUT_RD)  # a thread that still receives would hold the reset back
                     side.close()
                 else:
                     side.shutdown(socket.SHUT_RDWR)
@@ -71,6 +72,7 @@ class Link:
 class Proxy:
     def __init__(self, target):
         self.target, self.links, self.planned, self.done = target, [], [], 0
+        self.swallows = False  # new connections are silent
         self.lock = threading.Lock()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
@@ -120,3 +122,7 @@ class Proxy:
         """The connection that writes falls silent, and neither side is told. New ones work."""
         for link in self.links:
             link.silent = link.silent or link.writes
+
+    def hush_all(self):
+        for link in self.links:
+            link.silent = True

@@ -52,8 +52,7 @@ class Server:
                 shutil.rmtree(self._folder, ignore_errors=True)
 
     def start(self):
-        elsewhere = "--database" in self.options
-        place = ["--db", self.db] if elsewhere else databases.place(self.db, BINARY)
+        place = ["--db", self.db] if "--database" in self.options else databases.place(self.db, BINARY)
         command = [BINARY, "serve", "--listen", "127.0.0.1:0", *place, *self.options]
         self._log = tempfile.TemporaryFile()
         self.process = self.popen(
@@ -68,6 +67,13 @@ class Server:
             self._abandon()
             raise AssertionError(f"no ready line but {line!r}; standard error: {self._stderr}")
         self.host, self.port = match.group(1), int(match.group(2))
+
+    def _place(self):
+        """-> the options for the place of its studies"""
+        if "--database" not in self.options:
+            return ["--db", str(self.db)]
+        at = self.options.index("--database")
+        return list(self.options[at : at + 2])
 
     def popen(self, command, **options):
         return subprocess.Popen(command, **options)
@@ -94,7 +100,7 @@ class Server:
         assert status == 0, f"exit status {status}; standard error: {self._stderr[-4000:]}"
         assert rest == b"", f"on standard output after the ready line: {rest!r}"
         if os.environ.get("BANDITD_CHECK"):
-            status, out, err = run_to_end("check", "--quiet", "--db", str(self.db), timeout=600)
+            status, out, err = run_to_end("check", "--quiet", *self._place(), timeout=600)
             assert (status, out) == (0, ""), (status, out, err)
         return self._stderr
 

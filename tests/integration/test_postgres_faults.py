@@ -1,6 +1,7 @@
 """A PostgreSQL database behind a bad network, on a full disk, read-only, or that fails over: nothing acknowledged is lost,
 nothing is done twice, and workers see a pause. BANDITD_KILLS sets how often."""
 
+import concurrent.futures
 import os
 import random
 
@@ -84,7 +85,9 @@ def test_the_writing_connection_falls_silent(case):
         def disturb():
             before = proxy.done
             if case == "hush":
+                lost = metric(server, "banditd_database_reconnects_total")
                 proxy.hush()
+                eventually(lambda: metric(server, "banditd_database_reconnects_total") > lost, "another connection")
             else:
                 proxy.plan(case)
                 eventually(lambda: proxy.done > before, case)
@@ -92,6 +95,38 @@ def test_the_writing_connection_falls_silent(case):
         told = under_load(server, disturb, KILLS, lambda: rng.uniform(0, 0.1))
         assert metric(server, "banditd_database_reconnects_total") >= KILLS
         expect_nothing_lost_nor_twice(server, told, uri)
+
+
+READS = ["/v1/studies", "/v1/studies/study/trials", "/v1/studies/study/export?format=csv"]
+
+
+def read_all(server):
+    """Side by side. -> the statuses"""
+    with concurrent.futures.ThreadPoolExecutor(len(READS)) as pool:
+        return {answer.status for answer in pool.map(lambda path: server.client().get(path), READS)}
+
+
+@cases({"new ones work": False, "new ones are silent, too": True})
+def test_all_connections_fall_silent(case):
+    """Those that read as well. Nothing waits for ever."""
+    uri = postgres().migrated()
+    with Proxy(postgres().port) as proxy, served(proxy.uri(uri), "--database-patience", "2") as server:
+        create(server)
+        client = server.client()
+        trial = client.ask("study", 1, worker="w")["trials"][0]
+        assert read_all(server) == {200}
+        proxy.swallows = case
+        proxy.hush_all()
+        assert read_all(server) == ({503} if case else {200})
+        if case:
+            answer = client.request("POST", "/v1/studies/study/tell", {"results": [measure(trial)]})
+            assert answer.status == 503 and int(answer.headers["Retry-After"]) > 0, answer
+            assert client.request("GET", "/healthz").status == 200
+            proxy.swallows = False
+            eventually(lambda: client.request("GET", "/readyz").status == 200, "readiness")
+            eventually(lambda: read_all(server) == {200}, "reads")
+        client.tell("study", [measure(trial)])
+        expect_nothing_lost_nor_twice(server, {trial["id"]: measure(trial)["value"]}, uri)
 
 
 def test_a_synchronous_standby_is_promoted():
@@ -199,6 +234,7 @@ def test_a_long_transaction():
         rows = [{"candidate": i % 16, "value": i / 2000} for i in range(2000)]
         for _ in range(40):
             assert client.post(f"/v1/studies/{source}/observations", {"observations": rows}).status == 200
+        client = server.client(timeout=300)
         body = client.get(f"/v1/studies/{source}/export?format=ndjson").body
         client.delete(f"/v1/studies/{source}")
         made = client.post("/v1/studies", body, content_type="application/x-ndjson")

@@ -52,16 +52,27 @@ bool pg_send(pg_connection *c, int id, const pg_parameters *p)
 
 /* ---- a statement with rows ------------------------------------------------------------------------------ */
 
+/* A reader's next result. NULL: the statement has no other, or the connection is lost: c->error says so. */
+static PGresult *reader_result(pg_connection *c)
+{
+    if (c->waits > 0)
+        c->deadline = store_clock() + c->waits;
+    if (c->deadline == 0 || pg_await(c))
+        return pq.PQgetResult(c->conn);
+    pg_fail_lost(c, &c->error, "a query");
+    return NULL;
+}
+
 /* A reader's statement before its first use. */
 static bool prepare(pg_connection *c, int id, const pg_parameters *parameters)
 {
     if (c->prepared[id])
         return true;
-    PGresult *result = pg_send_preparation(c, id, parameters) ? pq.PQgetResult(c->conn) : NULL;
+    PGresult *result = pg_send_preparation(c, id, parameters) ? reader_result(c) : NULL;
     c->prepared[id] = result && pq.PQresultStatus(result) == PGRES_COMMAND_OK;
-    if (!c->prepared[id])
+    if (!c->prepared[id] && !c->error.status)
         pg_fail(c, result, &c->error, "preparing a query");
-    for (; result; result = pq.PQgetResult(c->conn))
+    for (; result; result = reader_result(c))
         pq.PQclear(result);
     return c->prepared[id];
 }
@@ -137,7 +148,7 @@ static bool receive(pg_connection *c)
     pq.PQclear(c->result);
     c->result = NULL;
     c->row = 0;
-    while (!c->error.status && (c->result = pq.PQgetResult(c->conn))) {
+    while (!c->error.status && (c->result = reader_result(c))) {
         ExecStatusType status = pq.PQresultStatus(c->result);
         if (status == PGRES_SINGLE_TUPLE) {
             c->seen = hash_row(c->seen, c->result);
@@ -170,9 +181,12 @@ static void read_again(pg_connection *c)
  * taken come again, all of them and unchanged. So a read never mixes two moments. */
 static bool ask_again(pg_connection *c)
 {
-    double deadline = store_clock() + c->pool->patience;
+    double deadline = c->deadline; /* where it has passed, one attempt is made */
     uint64_t seen = c->seen;
-    while (c->error.status == STORE_UNREACHABLE && store_clock() < deadline) {
+    do {
+        c->deadline = store_clock() + pg_shortest_attempt;
+        if (c->deadline < deadline)
+            c->deadline = deadline;
         read_again(c);
         if (!c->error.status && c->seen == seen)
             return true;
@@ -182,7 +196,7 @@ static bool ask_again(pg_connection *c)
             break;
         }
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    }
+    } while (c->error.status == STORE_UNREACHABLE && store_clock() < deadline);
     c->pool = NULL; /* once is enough */
     return false;
 }

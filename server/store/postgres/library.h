@@ -18,7 +18,6 @@
     X(PQenterPipelineMode)                                                                                   \
     X(PQerrorMessage)                                                                                        \
     X(PQexec)                                                                                                \
-    X(PQexecParams)                                                                                          \
     X(PQfinish)                                                                                              \
     X(PQflush)                                                                                               \
     X(PQfreemem)                                                                                             \

@@ -113,6 +113,7 @@ static store_status open_patiently(pg_store *s, store_error *err)
     double deadline = store_clock() + s->patience;
     bool told = false;
     for (;;) {
+        pg_set_deadline(s);
         store_status status = pg_open_current(s, true, err);
         if (status != STORE_UNREACHABLE || store_clock() >= deadline)
             return status;

@@ -51,6 +51,7 @@ typedef struct pg_connection {
     pg_store *pool;  /* of a reader, which connects again where its connection is lost; NULL: it does not */
     PGconn *conn;    /* NULL: none */
     double deadline; /* of store_clock: an answer that comes later counts as a lost connection; 0: none */
+    double waits;    /* of a reader: s for which it waits for each answer; 0: for ever */
     bool prepared[PG_COUNT];
     bool unconfirmed; /* a commit was not waited for until the standbys had it */
     pg_bytes bytes;   /* parameters of the statement under way; of a reader: of all in `asked` */
@@ -238,7 +239,11 @@ void pg_merge_free(pg_merge *m);
 
 /* ---- recover.c: on the writer thread ------------------------------------------------------------------- */
 
-/* The writer waits for answers for the patience, from now. */
+/* Every answer is waited for as long as the patience, but for a second at least. */
+double pg_wait_seconds(const pg_store *s);
+static const double pg_shortest_attempt = 2.0; /* s, for one that begins after the patience */
+
+/* The writer waits for answers from now. */
 void pg_set_deadline(pg_store *s);
 
 /* Takes the lock, until the session ends. STORE_BUSY: another server has it. */

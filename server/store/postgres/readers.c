@@ -59,6 +59,10 @@ static pg_connection *open_reader(pg_store *s, store_status *status, store_error
     }
     c->base.driver = &pg_driver;
     c->pool = s;
+    if (!s->snapshot) { /* whose reads may take as long as they want */
+        c->waits = pg_wait_seconds(s);
+        c->deadline = store_clock() + c->waits;
+    }
     *status = pg_connect(c, s->uri, err);
     if (!*status)
         return c;
@@ -66,14 +70,15 @@ static pg_connection *open_reader(pg_store *s, store_status *status, store_error
     return NULL;
 }
 
-/* Idle connections may have been lost while nobody looked. */
+/* Idle connections may have been lost while nobody looked. If one is, so are the others: each could take as long to
+ * find out. */
 static pg_connection *begin_idle(pg_store *s)
 {
-    for (pg_connection *c; (c = take_idle(s));) {
-        if (sql_run(&c->base, NULL, SQL_BEGIN, "") == STORE_OK)
-            return c;
-        drop(c);
-    }
+    pg_connection *c = take_idle(s);
+    if (!c || sql_run(&c->base, NULL, SQL_BEGIN, "") == STORE_OK)
+        return c;
+    drop(c);
+    pg_close_readers(s);
     return NULL;
 }
 
@@ -117,6 +122,7 @@ sql_connection *pg_begin_read(store *base, store_status *status, store_error *er
     pg_store *s = pg_of(base);
     if (s->snapshot)
         return begin_in_snapshot(s, status, err);
+    double begun = store_clock();
     for (;;) {
         store_error own = {0};
         pg_connection *c = begin_once(s, status, &own);
@@ -124,10 +130,10 @@ sql_connection *pg_begin_read(store *base, store_status *status, store_error *er
             atomic_store(&s->unread_since, 0);
             return &c->base;
         }
-        double since = 0, now = store_clock();
-        if (atomic_compare_exchange_strong(&s->unread_since, &since, now))
-            since = now;
-        if (*status != STORE_UNREACHABLE || now - since >= s->patience) {
+        double since = 0;
+        if (atomic_compare_exchange_strong(&s->unread_since, &since, begun))
+            since = begun;
+        if (*status != STORE_UNREACHABLE || store_clock() - since >= s->patience) {
             sql_note_read(base, *status);
             if (err)
                 *err = own;

@@ -17,7 +17,6 @@
 static const double former_ends_within = 3.0; /* s, for the session of a server that has just ended */
 static const double terminates_after = 1.0;   /* s, for which the former session may keep the lock */
 static const double longest_pause = 1.0;      /* s, between attempts */
-static const double shortest_attempt = 2.0;   /* s, for one after the patience */
 
 static void pause_for(double seconds)
 {
@@ -42,10 +41,15 @@ static store_status note_session(pg_store *s, store_error *err)
         s->session, sizeof s->session, err);
 }
 
+double pg_wait_seconds(const pg_store *s)
+{
+    return s->patience > 1 ? s->patience : 1;
+}
+
 void pg_set_deadline(pg_store *s)
 {
     s->asked_at = store_clock();
-    s->writer.deadline = s->asked_at + (s->patience > 1 ? s->patience : 1);
+    s->writer.deadline = s->asked_at + pg_wait_seconds(s);
 }
 
 store_status pg_lock(pg_store *s, store_error *err)
@@ -89,12 +93,12 @@ store_status pg_take_over(pg_store *s, store_error *err)
  * sent. */
 static void end_former_session(pg_store *s)
 {
-    const char *values[] = {s->session};
-    PGresult *result = pq.PQexecParams(
-        s->writer.conn,
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid || ' ' || backend_start = $1::text",
-        1, NULL, values, NULL, NULL, 0);
-    pq.PQclear(result);
+    char sql[128 + sizeof s->session];
+    snprintf(
+        sql, sizeof sql,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid || ' ' || backend_start = '%s'",
+        s->session);
+    pg_execute_text(&s->writer, sql, NULL);
 }
 
 /* Another server has had the lock since this one. */
@@ -215,7 +219,7 @@ store_status pg_recover(pg_store *s, bool *happened, store_error *err)
     double since = atomic_load(&s->away_since);
     double deadline = (since > 0 ? since : now) + s->patience;
     for (;;) {
-        double least = now + shortest_attempt;
+        double least = now + pg_shortest_attempt;
         s->writer.deadline = deadline > least ? deadline : least;
         store_status status = attempt(s, &generation, &number, &own);
         now = store_clock();
