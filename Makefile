@@ -158,9 +158,8 @@ $(B)/tests/golden/test_recorded: LDFLAGS += -Wl,--wrap=bandit_simd_best
 .PHONY: unit-binaries short-binaries fuzz-binaries
 HELPERS := $(B)/tests/faults/banditd_with_faults $(B)/tests/faults/system_calls.so $(B)/tests/model/clock.so
 unit-binaries: $(UNIT_BIN) $(HELPERS)
-# What `make test` runs of the release build. It runs the others with AddressSanitizer.
-short-binaries: $(filter $(addprefix $(B)/tests/,unit/core/% property/% golden/% faults/% store/test_postgres% \
-                store/test_store% unit/server/base/test_time_slices),$(UNIT_BIN)) $(HELPERS)
+# What `make test` runs of the release build beside the programs of its suite unit-some, which builds them itself.
+short-binaries: $(filter $(addprefix $(B)/tests/,faults/% store/test_postgres% store/test_store%),$(UNIT_BIN)) $(HELPERS)
 fuzz-binaries: $(FUZZ_BIN)
 
 .SECONDARY:
