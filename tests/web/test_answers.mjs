@@ -91,10 +91,16 @@ async function attention(site) {
     await changed(page, '**/v1/studies/molecules', quiet);
     await page.goto(`${site.url}/#/`);
     const row = (id) => page.locator(`tr:has(a[href="#/studies/${id}"])`);
-    await row('failing').locator('.badge.amber').waitFor();
-    await row('failing').locator('text=all 30 trials failed').waitFor();
-    await row('molecules').locator('text=no worker for 55:').waitFor();
-    await row('bread').locator('text=6 failed').waitFor();
+    // Found by the filter: other tests' studies may fill the first page.
+    const find = async (id, mark) => {
+      await page.getByLabel('Filter').fill(id);
+      await row(id).locator(mark).waitFor();
+    };
+    await find('failing', '.badge.amber');
+    await find('failing', 'text=all 30 trials failed');
+    await find('molecules', 'text=no worker for 55:');
+    await find('bread', 'text=6 failed');
+    await page.getByLabel('Filter').fill('');
     await page.getByLabel('State', { exact: true }).selectOption('attention');
     await until('only what needs attention', async () => (await row('bread').count()) === 0 && (await row('failing').count()) === 1);
     await page.goto(`${site.url}/#/studies/molecules`);
