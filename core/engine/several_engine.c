@@ -318,14 +318,13 @@ static bandit_status several_select(bandit_engine *engine, const bandit_select_l
                : bandit_several_select_list(e, limits, executor, picks, out, err);
 }
 
-/* Looks at the arms: mean and known get n rows of e->n entries. */
-static bandit_status look(bandit_several_engine *e, const uint32_t *arms, size_t n, double *mean,
-                          double *known, bandit_error *err)
+/* Looks at one arm: mean and known get e->n entries. */
+static bandit_status look(bandit_several_engine *e, uint32_t arm, double *mean, double *known,
+                          bandit_error *err)
 {
     if (bandit_arms_is_open_space(e->base.arms))
-        return bandit_several_look_space(e, arms, n, mean, known, err);
-    for (size_t i = 0; i < n && !bandit_pause(); i++)
-        bandit_several_look_list(e, arms[i], mean + i * e->n, known + i * e->n);
+        return bandit_several_look_space(e, &arm, 1, mean, known, err);
+    bandit_several_look_list(e, arm, mean, known);
     return BANDIT_OK;
 }
 
@@ -334,22 +333,24 @@ static bandit_status start_joint(bandit_several_engine *e, bandit_error *err)
     bandit_checkpoint now;
     bandit_metric goals[BANDIT_MOST_METRICS];
     bandit_engine_checkpoint(e->inner[0], &now);
-    uint32_t *arms = bandit_alloc(now.n_sums, sizeof *arms);
-    double *both = bandit_alloc(2 * now.n_sums * e->n, sizeof *both);
+    size_t n = now.n_sums;
+    uint32_t *arms = bandit_alloc(n, sizeof *arms);
+    double *mean = bandit_alloc(2 * n * e->n, sizeof *mean), *known = mean ? mean + n * e->n : NULL;
     bandit_status status = BANDIT_OK;
-    if (!arms || !both)
+    if (!arms || !mean)
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    for (size_t i = 0; status == BANDIT_OK && i < now.n_sums; i++)
+    for (size_t i = 0; status == BANDIT_OK && i < n; i++)
         arms[i] = now.sums[i].arm;
-    if (status == BANDIT_OK)
-        status = look(e, arms, now.n_sums, both, both + now.n_sums * e->n, err);
     if (status == BANDIT_OK) {
         bandit_several_goals(e, goals);
-        status =
-            bandit_joint_start(&e->joint, goals, e->n, arms, now.n_sums, both, both + now.n_sums * e->n, err);
+        status = bandit_arms_is_open_space(e->base.arms)
+                     ? bandit_several_look_space(e, arms, n, mean, known, err)
+                     : bandit_several_look_front(e, goals, arms, &n, mean, known, err);
     }
+    if (status == BANDIT_OK)
+        status = bandit_joint_start(&e->joint, goals, e->n, arms, n, mean, known, err);
     free(arms);
-    free(both);
+    free(mean);
     e->has_joint = status == BANDIT_OK;
     e->n_joined = 0;
     return status;
@@ -360,7 +361,7 @@ bandit_status bandit_several_join(bandit_several_engine *e, bandit_error *err)
     bandit_status status = e->has_joint ? BANDIT_OK : start_joint(e, err);
     while (status == BANDIT_OK && e->n_joined < e->n_out) {
         double mean[BANDIT_MOST_METRICS], known[BANDIT_MOST_METRICS];
-        status = look(e, &e->out[e->n_joined], 1, mean, known, err);
+        status = look(e, e->out[e->n_joined], mean, known, err);
         if (status == BANDIT_OK)
             status = bandit_joint_take_out(&e->joint, e->out[e->n_joined], mean, known, err);
         e->n_joined += status == BANDIT_OK;

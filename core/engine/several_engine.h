@@ -106,6 +106,13 @@ bandit_status bandit_several_explain_list(bandit_several_engine *engine, uint32_
 /* Looks at the arm in all posteriors, without picks in flight: mean[j] and known[j] as in bandit_outlook. */
 void bandit_several_look_list(bandit_several_engine *engine, uint32_t arm, double *mean, double *known);
 
+/* Looks at *n arms, as above; mean and known have a row of engine->n entries for each. Arms that cannot be on the front
+ * are left out, at least if the goals, as for bandit_joint_start, have thresholds: some other arm keeps the bounds and
+ * is better in every objective. Sets *n to how many are left, in their order. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_several_look_front(bandit_several_engine *engine, const bandit_metric *goals,
+                                        uint32_t *arms, size_t *n, double *mean, double *known,
+                                        bandit_error *err);
+
 /* ---- several_space.c ----------------------------------------------------------------------------------- */
 
 void bandit_several_space_clear(bandit_several_space *space);

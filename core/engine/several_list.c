@@ -59,6 +59,94 @@ void bandit_several_look_list(bandit_several_engine *e, uint32_t arm, double *me
     }
 }
 
+/* An arm with results. */
+typedef struct ranked {
+    double sum; /* of the objectives' means, roughly */
+    size_t at;
+} ranked;
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    return x->sum != y->sum ? (x->sum > y->sum ? -1 : 1) : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Whether the means of an arm are certainly below those of a row, in every objective. */
+static bool is_below(const bandit_several_engine *e, uint32_t arm, const double *row)
+{
+    for (size_t j = 0; j < e->n; j++) {
+        const bandit_gain_selector *s = selector(e, j);
+        if (e->metrics[j].objective && !(s->mean[arm] + s->posterior->mean_error < row[j]))
+            return false;
+    }
+    return true;
+}
+
+static void rank_arms(const bandit_several_engine *e, const uint32_t *arms, size_t n, ranked *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (ranked){.at = i};
+        for (size_t j = 0; j < e->n; j++)
+            out[i].sum += e->metrics[j].objective ? selector(e, j)->mean[arms[i]] : 0.0;
+    }
+    if (n > 0)
+        qsort(out, n, sizeof *out, compare_ranked);
+}
+
+/* Looks at the arms, those with large means first, unless one that keeps the bounds is above them. The rows of mean and
+ * known that are not set begin with NAN. `above`: n entries. */
+static void look_at_undominated(bandit_several_engine *e, const bandit_joint *joint, const uint32_t *arms,
+                                const ranked *order, size_t n, double *mean, double *known, size_t *above)
+{
+    size_t n_above = 0;
+    for (size_t i = 0; i < n && !bandit_pause(); i++) {
+        size_t at = order[i].at, k = 0;
+        double *row = mean + at * e->n;
+        while (k < n_above && !is_below(e, arms[at], mean + above[k] * e->n))
+            k++;
+        row[0] = (double)NAN;
+        if (k < n_above)
+            continue;
+        bandit_several_look_list(e, arms[at], row, known + at * e->n);
+        if (bandit_joint_is_feasible(joint, row, known + at * e->n))
+            above[n_above++] = at;
+    }
+}
+
+bandit_status bandit_several_look_front(bandit_several_engine *e, const bandit_metric *goals, uint32_t *arms,
+                                        size_t *n, double *mean, double *known, bandit_error *err)
+{
+    bandit_joint joint = {.n = e->n};
+    bandit_status status = BANDIT_OK;
+    size_t kept = 0, width = e->n;
+    memcpy(joint.metrics, goals, e->n * sizeof *goals);
+    if (!goals[0].has_threshold) { /* the reference point depends on all means */
+        for (size_t i = 0; i < *n && !bandit_pause(); i++)
+            bandit_several_look_list(e, arms[i], mean + i * width, known + i * width);
+        return BANDIT_OK;
+    }
+    ranked *order = bandit_alloc(*n, sizeof *order);
+    size_t *above = bandit_alloc(*n, sizeof *above);
+    if (order && above) {
+        rank_arms(e, arms, *n, order);
+        look_at_undominated(e, &joint, arms, order, *n, mean, known, above);
+        for (size_t i = 0; i < *n; i++) {
+            if (isnan(mean[i * width]))
+                continue;
+            arms[kept] = arms[i];
+            memmove(mean + kept * width, mean + i * width, width * sizeof *mean);
+            memmove(known + kept * width, known + i * width, width * sizeof *known);
+            kept++;
+        }
+        *n = kept;
+    } else {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    free(order);
+    free(above);
+    return status;
+}
+
 /* ---- one arm ------------------------------------------------------------------------------------------- */
 
 static double exact_value(bandit_several_engine *e, uint32_t arm)

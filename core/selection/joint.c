@@ -25,7 +25,7 @@ double bandit_joint_log_probability(const bandit_joint *joint, const double *mea
     return sum;
 }
 
-static bool is_feasible(const bandit_joint *joint, const double *mean, const double *known)
+bool bandit_joint_is_feasible(const bandit_joint *joint, const double *mean, const double *known)
 {
     return bandit_joint_log_probability(joint, mean, known) >= -0.6931471805599453;
 }
@@ -122,7 +122,7 @@ bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metri
             best = p;
             joint->nearest = arms[i];
         }
-        if (is_feasible(joint, mean + i * n, known + i * n))
+        if (bandit_joint_is_feasible(joint, mean + i * n, known + i * n))
             status = add_point(joint, arms[i], mean + i * n, err);
     }
     joint->seeks_bounds = joint->n_points == 0;
@@ -134,7 +134,7 @@ bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metri
 bandit_status bandit_joint_take_out(bandit_joint *joint, uint32_t arm, const double *mean,
                                     const double *known, bandit_error *err)
 {
-    if (joint->seeks_bounds || !is_feasible(joint, mean, known))
+    if (joint->seeks_bounds || !bandit_joint_is_feasible(joint, mean, known))
         return BANDIT_OK;
     bandit_status status = add_point(joint, arm, mean, err);
     return status == BANDIT_OK ? cover(joint, err) : status;

@@ -74,6 +74,9 @@ double bandit_joint_bound(bandit_joint *joint, const bandit_outlook *at, const d
 /* The log of the probability that all bounds hold. */
 double bandit_joint_log_probability(const bandit_joint *joint, const double *mean, const double *known);
 
+/* Whether all bounds hold with a probability of 1/2 or more. */
+bool bandit_joint_is_feasible(const bandit_joint *joint, const double *mean, const double *known);
+
 /* An arm of the front, by a number that is counted up: where to search for more. */
 uint32_t bandit_joint_front_arm(const bandit_joint *joint, uint64_t number);
 
