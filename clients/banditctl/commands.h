@@ -31,6 +31,9 @@ exit_status command_predict(const arguments *a);
 exit_status command_export(const arguments *a);
 exit_status command_watch(const arguments *a);
 exit_status command_work(const arguments *a);
+exit_status command_notify_show(const arguments *a);
+exit_status command_notify_set(const arguments *a);
+exit_status command_notify_change(const arguments *a); /* add, remove */
 exit_status command_ping(const arguments *a);
 exit_status command_version(const arguments *a);
 
