@@ -7,7 +7,8 @@ study goes on without that rule. Each run is a line of the file of results, and 
 Prints, for each problem and rule: the median number of results at the stop, in how many runs it did not stop, and in
 how many it was wrong. A `stagnation` is wrong if the recommended point is then further from the optimum than the
 problem's tolerance; a `target` if the recommended point's true value does not reach it. The target is the optimum
-less the tolerance."""
+less the tolerance. `regret` ends nothing: it is the advice of `outlook` for the tolerance, which is asked for after
+every third result from the 20th on, and is wrong like `stagnation`. `regret twice` is two such advices in a row."""
 
 import argparse
 import functools
@@ -21,6 +22,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "clients" / "python" / "src"), str(ROOT / "tests"), str(ROOT / "tests" / "integration")]
 STAGNATIONS = (20, 50)  # results
+ADVICE_FROM, ADVICE_EVERY, ADVICE_MISSES = 20, 3, 2  # results; and of the 128 drawn functions
+ADVICES = ("regret", "regret twice")
 
 
 H3_A = [[3, 10, 30], [0.1, 10, 35], [3, 10, 30], [0.1, 10, 35]]
@@ -79,9 +82,25 @@ def stop_of(study, rules):
     return next(name for name in rules if name == by or (name.split()[0] == by and f"last {name.split()[1]} " in reason))
 
 
+def distance_of(study, problem):
+    return evaluate(problem, study.best()["recommended"]["parameters"]) - problem.optimum
+
+
+def advise(study, problem, told, stops, passes):
+    """Notes in stops the first advice, and the first two in a row. passes: those in a row until now. -> the same with
+    this one"""
+    if told < ADVICE_FROM or (told - ADVICE_FROM) % ADVICE_EVERY or ADVICES[-1] in stops:
+        return passes
+    outlook = study.outlook(epsilon=problem.tolerance)
+    passes = passes + 1 if outlook["probability"] * outlook["draws"] <= ADVICE_MISSES else 0
+    if passes and ADVICES[min(passes, 2) - 1] not in stops:
+        stops[ADVICES[min(passes, 2) - 1]] = [told, distance_of(study, problem)]
+    return passes
+
+
 def run(client, problem, seed, trials):
     """-> {rule: [results, distance from the optimum]}"""
-    draw, rules, stops = random.Random(seed), rules_of(problem), {}
+    draw, rules, stops, passes = random.Random(seed), rules_of(problem), {}, 0
     parameters = [
         {"name": f"x{i}", "type": "double", "min": low, "max": high} for i, (low, high) in enumerate(problem.bounds)
     ]
@@ -94,16 +113,16 @@ def run(client, problem, seed, trials):
         }
     )
     told = 0
-    while told < trials and rules:
+    while told < trials and (rules or ADVICES[-1] not in stops):
         asked = study.ask(wait_seconds=60)
         if asked:
+            passes = advise(study, problem, told, stops, passes)
             (trial,) = asked
             study.tell(trial, evaluate(problem, trial.parameters) + draw.gauss(0, 1) * problem.noise)
             told += 1
         elif study.info()["state"] == "finished":
             name = stop_of(study, rules)
-            recommended = study.best()["recommended"]["parameters"]
-            stops[name] = [told, evaluate(problem, recommended) - problem.optimum]
+            stops[name] = [told, distance_of(study, problem)]
             del rules[name]
             study.change(state="active", stop_when=list(rules.values()) or None)
     study.delete()
@@ -114,7 +133,7 @@ def report(lines):
     print("| problem | rule | runs | stops at | did not stop | wrong |\n|---|---|---|---|---|---|")
     for name, problem in PROBLEMS.items():
         runs = [line for line in lines if line["problem"] == name]
-        for rule in rules_of(problem) if runs else ():
+        for rule in (*rules_of(problem), *ADVICES) if runs else ():
             stops = [line["stops"][rule] for line in runs if rule in line["stops"]]
             wrong = sum(distance > problem.tolerance for _, distance in stops)
             at = statistics.median(told for told, _ in stops) if stops else math.nan
