@@ -72,7 +72,8 @@ class History:
 
     def ask(self):
         worker = self.rng.choice("abc")
-        wait = 20 if self.dry or self.study["trials_queued"] else 0
+        ready = self.study["trials_queued"] > 0 and self.study["state"] == "active"  # in a paused study an ask would wait
+        wait = 20 if self.dry or ready else 0
         answer = self.post("ask", {"count": self.rng.randint(1, 4), "worker": worker, "wait_seconds": wait})
         known = {trial["id"] for trial in self.pending}
         if answer.status == 200:
