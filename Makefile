@@ -194,7 +194,7 @@ tsan: deps-test ## build everything with ThreadSanitizer into build/tsan
 # ---- tests ---------------------------------------------------------------------------------------------
 # Each line of tests/suites names a suite, its list and its command; tests/run runs them.
 .PHONY: test test-all
-test: deps-test ## run the short suites, about ten minutes on 2 cores
+test: deps-test ## run the short suites, about eight minutes on 2 cores
 	@tests/run short
 test-all: deps-test ## run all suites, in some hours
 	@tests/run all
