@@ -136,9 +136,7 @@ exit_status command_notify_change(const arguments *a)
         if (add)
             json_array_append_new(list, wanted(a));
         json_t *object = json_pack("{sO}", "notify", list);
-        char *body = json_dumps(object, 0);
-        if (!body)
-            out_of_memory();
+        char *body = value_text(object);
         status = send_list(a, body, strlen(body));
         free(body);
         json_decref(object);
