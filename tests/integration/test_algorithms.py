@@ -6,7 +6,7 @@ import re
 import subprocess
 
 from server import Server
-from support import cases, definition, grid, measure, refusal, work
+from support import cases, definition, grid, refusal, work
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODEL_FREE = ("uniform", "regularized_evolution")

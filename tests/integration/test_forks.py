@@ -1,7 +1,7 @@
 """Forks: a study as it was when a trial was reported, under another id."""
 
 from server import Server, run_to_end
-from support import definition, grid, refusal, target
+from support import grid, refusal, target
 
 
 def told_study(client, trials=30, **fields):

@@ -9,7 +9,7 @@ import time
 
 from support import cases, definition, measure
 from test_ask_tell import one_pending
-from test_hostile import BODY, connect, is_well, received
+from raw_requests import BODY, connect, is_well, received
 from test_metrics import until
 from test_spaces import space
 

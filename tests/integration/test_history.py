@@ -1,9 +1,9 @@
 """history_from: a study that starts with the results of another one."""
 
 from server import Server
-from support import cases, definition, grid, measure, refusal, target
-from test_database import expect_sound
-from test_open_spaces import MIXED, drive, loss, mixed
+from support import cases, definition, grid, measure, refusal
+from database_commands import expect_sound
+from test_open_spaces import MIXED, drive, mixed
 from test_spaces import space
 
 

@@ -8,7 +8,7 @@ import random
 import struct
 
 from support import cases, definition, grid, measure, noisy, refusal
-from test_database import altered
+from database_commands import altered
 
 NDJSON = "application/x-ndjson"
 SPACE = {

@@ -6,7 +6,7 @@ import threading
 
 from server import Server
 from support import cases, refusal
-from test_database import expect_sound
+from database_commands import expect_sound
 from test_gone import only_listen
 from test_spaces import check_point, space
 

@@ -6,7 +6,7 @@ import time
 
 from server import Server
 from support import cases, definition, grid
-from test_database import expect_sound
+from database_commands import expect_sound
 
 AXES = [
     {"name": "x", "type": "double", "min": 0, "max": 1},

@@ -4,7 +4,7 @@ import json
 
 from server import Server
 from support import cases, definition, grid, measure, noisy, refusal, target
-from test_database import expect_sound
+from database_commands import expect_sound
 from test_open_spaces import drive, loss, mixed
 
 PLATE = 24

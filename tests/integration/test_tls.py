@@ -12,7 +12,7 @@ import tempfile
 
 from server import Server, run_to_end
 from support import definition, eventually
-from test_hostile import is_refused, received
+from raw_requests import is_refused, received
 
 
 def openssl(*arguments, text=""):

@@ -1,7 +1,6 @@
 """A study's export, and the study that it makes: GET …/export and POST /v1/studies with application/x-ndjson."""
 
 import http.client
-import json
 import socket
 import threading
 import time
@@ -9,7 +8,7 @@ import time
 import databases
 from server import Server, run_to_end
 from support import cases, definition, grid, measure, refusal, work
-from test_database import altered, fill, next_choices, without_times
+from database_commands import altered, fill, next_choices, without_times
 from test_logs import parse_text
 
 NDJSON = "application/x-ndjson"

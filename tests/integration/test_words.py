@@ -6,7 +6,7 @@ import random
 
 from server import Server
 from support import cases, refusal
-from test_database import expect_sound
+from database_commands import expect_sound
 from test_open_spaces import ALGORITHMS
 from test_spaces import space
 
