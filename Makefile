@@ -142,6 +142,8 @@ $(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(TESTED) $(LIBSERVER) $(LIBPROTO) $
 # To build these programs for AFL++: `make fuzz-binaries CC=afl-clang-fast VARIANT=fuzz`.
 $(B)/tests/fuzz/fuzz_http: $(B)/tests/fuzz/dialogue.o
 $(B)/tests/fuzz/fuzz_http: LDFLAGS += -Wl,--wrap=clock_now,--wrap=clock_steady,--wrap=clock_steady_ms,--wrap=clock_boot_ms,--wrap=bandit_engine_select
+# This target counts the answers, which a server would send.
+$(B)/tests/fuzz/fuzz_ranges: LDFLAGS += -Wl,--wrap=http_answer_problem
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
