@@ -1,9 +1,9 @@
 /* Tables, series and lines; a table is taken back by the reader of observations. */
-#include "bandit/algorithm.h"
 #include "proto/encode_export.h"
 #include "proto/read_observations.h"
 #include "proto/tokens.h"
 #include "proto/trials.h"
+#include "tests/support/definitions.h"
 #include "tests/support/refusals.h"
 
 #include <math.h>
@@ -14,17 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static wire_study *decode(const char *text)
-{
-    char *body = with_quotes(text);
-    wire_errors errors = {0};
-    wire_study *study;
-    assert_int_equal(wire_decode_study(&study, body, strlen(body), bandit_algorithm_names(), &errors),
-                     WIRE_OK);
-    free(body);
-    return study;
-}
 
 static char *finish(wire_writer *w)
 {
@@ -37,10 +26,10 @@ static char *finish(wire_writer *w)
 static void test_candidates(void **state)
 {
     (void)state;
-    wire_study *study =
-        decode("{'metrics':[{'name':'v','goal':'maximize'},{'name':'s','goal':'minimize','role':'recorded'},"
-               "{'name':'a, b','goal':'minimize','role':'recorded'}],"
-               "'domain':{'type':'candidates','dimension':2}}");
+    wire_study *study = decode_definition(
+        "{'metrics':[{'name':'v','goal':'maximize'},{'name':'s','goal':'minimize','role':'recorded'},"
+        "{'name':'a, b','goal':'minimize','role':'recorded'}],"
+        "'domain':{'type':'candidates','dimension':2}}");
     static const double point[] = {0.5, -2};
     const wire_trial trials[] = {
         {.id = 1,
@@ -154,7 +143,7 @@ static void check_space_and_back(const char *const names[4], const char *header)
              "{'name':'%s','type':'integer','min':-5,'max':5,'active_when':{'parameter':'%s','in':['x']}},"
              "{'name':'%s','type':'double','min':0,'max':1},{'name':'%s','type':'boolean'}]}}",
              names[0], names[1], names[0], names[2], names[3]);
-    wire_study *study = decode(definition);
+    wire_study *study = decode_definition(definition);
     static const double points[][4] = {{0, -5, 0.1, 1}, {1, NAN, 1.0 / 3, 0}, {2, NAN, 5e-324, 1}};
     static const double values[] = {0.1, -1e99, 7};
     wire_writer w = WIRE_WRITER_INIT;
