@@ -6,6 +6,7 @@ import * as looks from './test_looks.mjs';
 import * as states from './test_states.mjs';
 import * as safety from './test_safety.mjs';
 import * as answers from './test_answers.mjs';
+import * as views from './test_views.mjs';
 import * as charts from './test_charts.mjs';
 import * as gaps from './test_gaps.mjs';
 import * as reach from './test_reach.mjs';
@@ -31,7 +32,7 @@ const site = {
 };
 
 await seed(api);
-for (const module of [looks, states, use, form, safety, answers, charts, gaps, reach, people, manage, trouble, days, weight, large])
+for (const module of [looks, states, use, form, safety, answers, views, charts, gaps, reach, people, manage, trouble, days, weight, large])
   for (const [name, work] of Object.entries(module.tests)) if (name.includes(wanted)) await test(name, () => work(site));
 await chrome.close();
 finish();

@@ -5,18 +5,19 @@ import { inspect } from './test_looks.mjs';
 import { until, with_ } from './harness.mjs';
 
 const TABS = ['', '/trials', '/bench', '/workers', '/insights', '/posterior', '/parallel', '/candidates', '/algorithm', '/connect'];
-const PAGES = [...TABS.map((tab) => `#/studies/bread${tab}`), '#/studies/training/posterior', '#/studies/bread/trials/8', '#/compare?studies=bread,molecules', '#/tokens'];
+const PAGES = [...TABS.map((tab) => `#/studies/bread${tab}`), '#/studies/training/posterior', '#/studies/bread/trials/8', '#/compare?studies=bread,molecules', '#/tokens', '#/', '#/new'];
 
 // The titles of the visible panels with neither text nor a picture, and 'page' if the page has none at all.
 const blank = (page) =>
   page.evaluate(() => {
+    const titles = '.panel-head, .panel-note, .chart-head, .page-head, main > .toolbar, h1';
     const shown = (element) => element.getClientRects().length > 0;
     const filled = (root) => {
-      if ([...root.querySelectorAll('canvas, svg, input, img')].some((e) => shown(e) && !e.closest('.chart-head'))) return true;
+      if ([...root.querySelectorAll('canvas, svg, input, img')].some((e) => shown(e) && !e.closest(titles))) return true;
       const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
       while (walker.nextNode()) {
         const { parentElement, textContent } = walker.currentNode;
-        if (textContent.trim() && shown(parentElement) && !parentElement.closest('.panel-head, .panel-note, .chart-head')) return true;
+        if (textContent.trim() && shown(parentElement) && !parentElement.closest(titles)) return true;
       }
       return false;
     };
@@ -78,8 +79,47 @@ async function nothingYet(site) {
     });
 }
 
+// The list before it has been read: it loads, or says why it cannot be read; in no case that there are no studies.
+async function listUnread(site) {
+  await with_(site.chrome, { allowed: /503/ }, async (page) => {
+    const held = [];
+    let answer = (route) => held.push(route);
+    await page.route('**/v1/studies?*', (route) => answer(route));
+    await page.goto(`${site.url}/#/`);
+    await page.waitForSelector('main .loading');
+    const said = async () => {
+      await page.getByLabel('Filter').fill('bread');
+      return page.locator('main').innerText();
+    };
+    assert.doesNotMatch(await said(), /no studies|0 studies/i);
+    answer = (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: '{"title":"Unavailable","status":503,"detail":"the server is busy"}' });
+    for (const route of held) await answer(route);
+    await page.waitForSelector('.notice:has-text("The server is busy"):has-text("Trying again")');
+    assert.equal(await loading(page), false);
+    assert.doesNotMatch(await said(), /no studies|0 studies/i);
+    answer = (route) => route.continue();
+    await page.waitForSelector('a[href="#/studies/bread"]', { timeout: 30000 });
+    assert.equal(await page.locator('.notice:visible').count(), 0);
+  });
+}
+
+// Nobody who may not create studies is sent to the form.
+async function listEmpty(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.route('**/v1/studies?*', (route) => route.fulfill({ json: { items: [] } }));
+    await page.goto(`${site.url}/#/`);
+    await page.waitForSelector('.empty:has-text("There are no studies yet") a[href="#/new"]');
+    await page.route('**/v1/whoami', (route) => route.fulfill({ json: { role: 'viewer' } }));
+    await page.reload();
+    await page.waitForSelector('.empty:has-text("There are no studies yet")');
+    assert.equal(await page.locator('a[href="#/new"]:visible').count(), 0);
+  });
+}
+
 export const tests = {
   ...Object.fromEntries(PAGES.map((hash) => [`gaps: ${hash}, slow`, (site) => slow(site, hash)])),
   ...Object.fromEntries(PAGES.map((hash, i) => [`gaps: ${hash}, ${i % 2 ? 'offline' : '503'}`, (site) => failing(site, hash, i % 2 > 0)])),
   'gaps: a study without trials': nothingYet,
+  'gaps: the list before it is read': listUnread,
+  'gaps: an empty list': listEmpty,
 };

@@ -11,7 +11,7 @@ import { needsAttention, troubles } from './health.js';
 import { sparkline } from './sparkline.js';
 import { actions, hasFront, objective, told } from './study-actions.js';
 import { tokenButton } from './token.js';
-import { badge, control, empty, later, reasonOf, select, toast, unseen } from './widgets.js';
+import { badge, control, empty, later, loadingSign, reasonOf, select, SOON, toast, unseen } from './widgets.js';
 
 const metricColumns = later(() => import('./list-metrics.js'), 'metricColumns');
 const bulkActions = later(() => import('./bulk.js'), 'bulkActions');
@@ -159,7 +159,10 @@ export async function studiesPage(main, { signal }) {
   const pager = h('div', { class: 'pager' });
   const nothing = h('div');
   const create = h('a', { class: 'button primary', href: '#/new', hidden: true }, 'New study');
-  may('editor').then((allowed) => (create.hidden = !allowed));
+  may('editor').then((allowed) => {
+    create.hidden = !allowed;
+    if (!studies.length) draw();
+  });
   const trouble = h('p', { class: 'notice wrong', role: 'alert', hidden: true });
   const head = h('tr');
   const tableElement = h(
@@ -252,6 +255,7 @@ export async function studiesPage(main, { signal }) {
   }
 
   function draw() {
+    if (!readAt) return null; // nothing is known of the studies
     showBulk();
     const words = filter.q.toLowerCase().split(/\s+/).filter(Boolean);
     const found = studies.filter((s) => (!filter.state || (filter.state === ATTENTION ? needsAttention(s) : s.state === filter.state)) && matches(s, words));
@@ -281,7 +285,7 @@ export async function studiesPage(main, { signal }) {
     setText(summary, found.length === studies.length ? all : `${count(found.length)} of ${all}`);
     if (visible.length) replace(nothing);
     else if (studies.length) replace(nothing, empty('No studies match.'));
-    else replace(nothing, empty('There are no studies yet. ', h('a', { href: '#/new' }, 'Create the first one'), '.'));
+    else replace(nothing, empty('There are no studies yet.', create.hidden ? null : [' ', h('a', { href: '#/new' }, 'Create the first one'), '.']));
     if (metrics?.chosen().length) metrics.read(found).then((any) => any && !signal.aborted && draw());
     return readCourses(visible);
   }
@@ -299,10 +303,12 @@ export async function studiesPage(main, { signal }) {
     await Promise.all([worker(), worker(), worker()]);
   }
 
+  const waiting = setTimeout(() => replace(nothing, loadingSign()), SOON);
+  signal.addEventListener('abort', () => clearTimeout(waiting));
   const read = refresher(async () => {
     try {
       const damaged = [];
-      studies = await list('v1/studies', { limit: AT_ONCE }, signal, Infinity, damaged, getAgain);
+      studies = await list('v1/studies', { limit: AT_ONCE }, signal, Infinity, damaged, getAgain).finally(() => clearTimeout(waiting));
       if (signal.aborted) return true;
       readAt = Date.now();
       if (metricsPlace.open || (asked.get('metrics') && !metrics)) await showMetricColumns();
@@ -313,7 +319,7 @@ export async function studiesPage(main, { signal }) {
       if (signal.aborted) return true;
       trouble.hidden = false;
       replace(trouble, reasonOf(error, 'a list of studies'), readAt ? ` Shown: the state of ${clock(readAt)}. ` : ' ', error.status === 401 ? tokenButton({ class: 'small' }) : error.isTemporary ? 'Trying again…' : '');
-      if (!readAt) setText(summary, '');
+      if (!readAt) replace(nothing);
       return !error.isTemporary;
     }
     return true;
@@ -347,7 +353,6 @@ export async function studiesPage(main, { signal }) {
     pager,
   );
   tableElement.hidden = true;
-  setText(summary, 'Loading…');
   read();
   const timer = setInterval(() => read(), 3000);
   signal.addEventListener('abort', () => clearInterval(timer));
