@@ -6,6 +6,7 @@ and runs that are there are not repeated: what was interrupted goes on where it 
 of whatever is there; `--table` prints them alone. Runs of banditd are kept by the program's checksum: another build has its own."""
 
 import argparse
+import dataclasses
 import functools
 import hashlib
 import json
@@ -42,6 +43,7 @@ def options():
     parser.add_argument("--protocols", help="these alone, separated by commas")
     parser.add_argument("--conditions", help="these alone, separated by commas")
     parser.add_argument("--seeds", type=int, help="at most so many of each")
+    parser.add_argument("--trials", type=int, help="at most so many of a run; such runs are kept apart, under raw-TRIALS")
     parser.add_argument("--seconds", type=float, help="no run begins after so many")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 1) // 2), help="runs at a time")
     parser.add_argument("--quick", action="store_true", help="ten minutes of banditd and uniform on a few tasks for choosing")
@@ -72,7 +74,8 @@ class Bench:
         import raw
         import tasks
 
-        self.chosen, self.plan, self.store = chosen, plan, raw.Store(KEPT / "raw")
+        self.chosen, self.plan = chosen, plan
+        self.store = raw.Store(KEPT / (f"raw-{chosen.trials}" if chosen.trials else "raw"))
         self.load = functools.partial(tasks.load, kept=KEPT)
         self.sides = (0,) if chosen.quick else {"choosing": (0,), "published": (1,), "both": (0, 1)}[chosen.side]
         self.samplers = self.choose_samplers()
@@ -86,7 +89,8 @@ class Bench:
             wanted = (chosen.samplers or "uniform").split(",")
             rivals = [r for r in rivals if r.name in wanted]
         ours = chosen.ours or ([] if chosen.samplers and chosen.samplers != "none" else ["default"])
-        return [samplers.ours(*self.variant(samplers, word)) for word in ours] + rivals
+        found = [samplers.ours(*self.variant(samplers, word)) for word in ours] + rivals
+        return [dataclasses.replace(s, trials=min(s.trials, chosen.trials or s.trials)) for s in found]
 
     def variant(self, samplers, word):
         """-> (label that names the program, options)"""
