@@ -1,5 +1,6 @@
 #include "server/study/stop_when.h"
 
+#include "bandit/insight.h"
 #include "proto/arrays.h"
 #include "server/study/queries.h"
 #include "server/study/turn_end.h"
@@ -13,13 +14,15 @@
 
 typedef struct point {
     uint32_t arm;
+    uint64_t count;
     double value, mean, std; /* of its rewards; what the model says of it: larger is better */
 } point;
 
 typedef struct points {
     point *list;
     size_t n;
-    bool careful; /* points are recommended by the mean less one deviation */
+    uint64_t results; /* that the model has */
+    bool careful;     /* points are recommended by the mean less one deviation */
 } points;
 
 /* False: *out has the reason. */
@@ -29,7 +32,7 @@ static bool take_points(points *p, const bandit_engine *engine, engine_outcome *
     bandit_description d;
     bandit_engine_checkpoint(engine, &checkpoint);
     bandit_engine_describe(engine, &d);
-    *p = (points){.n = checkpoint.n_sums, .careful = question_has_noise(&d)};
+    *p = (points){.n = checkpoint.n_sums, .results = d.observations, .careful = question_has_noise(&d)};
     p->list = calloc(p->n + 1, sizeof *p->list);
     if (!p->list) {
         out->stored = STORE_NO_MEMORY;
@@ -40,7 +43,8 @@ static bool take_points(points *p, const bandit_engine *engine, engine_outcome *
         double value = sum->sum / (double)sum->count;
         bandit_prediction at = {0};
         bandit_engine_predict_arms(engine, &sum->arm, 1, &at, &out->error);
-        p->list[i] = (point){.arm = sum->arm, .value = value, .mean = at.mean, .std = sqrt(at.variance)};
+        p->list[i] = (point){
+            .arm = sum->arm, .count = sum->count, .value = value, .mean = at.mean, .std = sqrt(at.variance)};
     }
     return engine_fine(out);
 }
@@ -206,10 +210,36 @@ static uint32_t *only_late(const told_history *h, size_t from, size_t *n)
 
 /* ---- the rules ------------------------------------------------------------------------------------------------ */
 
-static bool target_is_reached(const points *p, double value, bool minimize)
+/* With few results the model often takes noise for the function: it believes each value, and all deviations are too
+ * small. So until there are ENOUGH the claim needs another source than the point's own result. */
+enum { TARGET_DEVIATIONS = 2, ENOUGH = 50 };
+
+/* Does the model without the arm's rewards expect at least `value`, even with two deviations against it? */
+static bool others_say(const bandit_engine *engine, uint32_t arm, double value, engine_outcome *out)
+{
+    bandit_insight *insight = NULL;
+    bandit_left_out *list = NULL;
+    bandit_error error = {0};
+    size_t n = 0;
+    bool so = false;
+    bandit_status status = bandit_insight_new(&insight, engine, &error);
+    if (status == BANDIT_OK)
+        status = bandit_insight_leave_one_out(insight, &list, &n, &error);
+    for (size_t i = 0; status == BANDIT_OK && i < n; i++)
+        so = so || (list[i].arm == arm && list[i].mean - TARGET_DEVIATIONS * list[i].std >= value);
+    if (status == BANDIT_NO_MEMORY || status == BANDIT_CANCELLED)
+        out->error = error;
+    free(list);
+    bandit_insight_free(insight);
+    return so;
+}
+
+static bool target_is_reached(const bandit_engine *engine, const points *p, double value, engine_outcome *out)
 {
     const point *best = recommended(p, NULL, 0);
-    return best && best->mean - best->std >= (minimize ? -value : value);
+    if (!best || !(best->mean - TARGET_DEVIATIONS * best->std >= value))
+        return false;
+    return best->count > 1 || p->results >= ENOUGH || others_say(engine, best->arm, value, out);
 }
 
 static bool stagnates(study *s, const engine_source *source, int64_t through_seq, const points *p,
@@ -238,7 +268,8 @@ static bool holds(study *s, const engine_source *source, int64_t through_seq, co
     case WIRE_STOP_STAGNATION:
         return stagnates(s, source, through_seq, p, rule, out);
     case WIRE_STOP_TARGET:
-        return target_is_reached(p, rule->value, source->config->minimize);
+        return target_is_reached(s->engine.engine, p, source->config->minimize ? -rule->value : rule->value,
+                                 out);
     case WIRE_STOP_COST:
         break;
     }
@@ -281,7 +312,7 @@ void stop_when_reason(char *out, size_t size, const wire_stop_when *rule, bool m
         snprintf(out, size, "cost: the results have cost %.6g or more", rule->total);
     else if (rule->rule == WIRE_STOP_TARGET)
         snprintf(out, size,
-                 "target: the model expects at %s %.6g, even with one standard deviation against it",
+                 "target: the model expects at %s %.6g, even with two standard deviations against it",
                  minimize ? "most" : "least", rule->value);
     else
         snprintf(out, size, "stagnation: the last %lld results gained at most %.6g interquartile ranges",

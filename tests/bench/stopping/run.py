@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How often the rules of `stop_when` are wrong: run.py BANDITD [--seeds N] [--trials N] [--problems NAME,...] [--results FILE]
+"""How often the rules of `stop_when` are wrong:
+run.py BANDITD [--seeds N] [--trials N] [--problems NAME,...] [--target-only] [--results FILE]
 
 Each run is one study by default settings, told one result after the other, under all rules at once. When a rule ends
 it, the run notes the number of results and how far the recommended point's true value is from the optimum; then the
@@ -8,7 +9,8 @@ Prints, for each problem and rule: the median number of results at the stop, in 
 how many it was wrong. A `stagnation` is wrong if the recommended point is then further from the optimum than the
 problem's tolerance; a `target` if the recommended point's true value does not reach it. The target is the optimum
 less the tolerance. `regret` ends nothing: it is the advice of `outlook` for the tolerance, which is asked for after
-every third result from the 20th on, and is wrong like `stagnation`. `regret twice` is two such advices in a row."""
+every third result from the 20th on, and is wrong like `stagnation`. `regret twice` is two such advices in a row.
+With `--target-only` the study has no other rule than `target`, ends with it, and asks for no advice."""
 
 import argparse
 import functools
@@ -66,8 +68,10 @@ PROBLEMS = {
 }
 
 
-def rules_of(problem):
+def rules_of(problem, target_only=False):
     target = {"rule": "target", "value": problem.optimum + problem.tolerance}
+    if target_only:
+        return {"target": target}
     return {"target": target, **{f"stagnation {n}": {"rule": "stagnation", "results": n} for n in STAGNATIONS}}
 
 
@@ -98,9 +102,9 @@ def advise(study, problem, told, stops, passes):
     return passes
 
 
-def run(client, problem, seed, trials):
+def run(client, problem, seed, trials, target_only=False):
     """-> {rule: [results, distance from the optimum]}"""
-    draw, rules, stops, passes = random.Random(seed), rules_of(problem), {}, 0
+    draw, rules, stops, passes = random.Random(seed), rules_of(problem, target_only), {}, 0
     parameters = [
         {"name": f"x{i}", "type": "double", "min": low, "max": high} for i, (low, high) in enumerate(problem.bounds)
     ]
@@ -113,10 +117,10 @@ def run(client, problem, seed, trials):
         }
     )
     told = 0
-    while told < trials and (rules or ADVICES[-1] not in stops):
+    while told < trials and (rules or (not target_only and ADVICES[-1] not in stops)):
         asked = study.ask(wait_seconds=60)
         if asked:
-            passes = advise(study, problem, told, stops, passes)
+            passes = passes if target_only else advise(study, problem, told, stops, passes)
             (trial,) = asked
             study.tell(trial, evaluate(problem, trial.parameters) + draw.gauss(0, 1) * problem.noise)
             told += 1
@@ -129,11 +133,11 @@ def run(client, problem, seed, trials):
     return stops
 
 
-def report(lines):
+def report(lines, target_only):
     print("| problem | rule | runs | stops at | did not stop | wrong |\n|---|---|---|---|---|---|")
     for name, problem in PROBLEMS.items():
         runs = [line for line in lines if line["problem"] == name]
-        for rule in (*rules_of(problem), *ADVICES) if runs else ():
+        for rule in (*rules_of(problem, target_only), *(() if target_only else ADVICES)) if runs else ():
             stops = [line["stops"][rule] for line in runs if rule in line["stops"]]
             wrong = sum(distance > problem.tolerance for _, distance in stops)
             at = statistics.median(told for told, _ in stops) if stops else math.nan
@@ -146,6 +150,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--trials", type=int, default=150)
     parser.add_argument("--problems", default=",".join(PROBLEMS))
+    parser.add_argument("--target-only", action="store_true")
     parser.add_argument("--results", default=ROOT / "build" / "stopping.jsonl")
     given = parser.parse_args()
     results = pathlib.Path(given.results)
@@ -163,11 +168,12 @@ def main():
             for name in PROBLEMS:
                 if name not in wanted or (name, seed) in done:
                     continue
-                line = {"problem": name, "seed": seed, "stops": run(client, PROBLEMS[name], seed, given.trials)}
+                stops = run(client, PROBLEMS[name], seed, given.trials, given.target_only)
+                line = {"problem": name, "seed": seed, "stops": stops}
                 out.write(json.dumps(line) + "\n")
                 out.flush()
                 lines.append(line)
-    report(lines)
+    report(lines, given.target_only)
 
 
 if __name__ == "__main__":
