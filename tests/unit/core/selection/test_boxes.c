@@ -101,6 +101,36 @@ static void adds_difference_of_volumes(void **unused)
     bandit_boxes_clear(&boxes);
 }
 
+/* A metric that counts as every objective: the front is its best value, and volumes order points as the metric does. */
+static void metric_several_times_orders_as_the_metric(void **unused)
+{
+    (void)unused;
+    uint64_t state = 6;
+    bandit_boxes boxes = {0};
+    for (int round = 0; round < 1000; round++) {
+        size_t k = 1 + (size_t)round % 5, n = 1 + (size_t)round % MOST;
+        double points[MOST * BANDIT_MOST_OBJECTIVES], reference[BANDIT_MOST_OBJECTIVES] = {0};
+        double best = 0.0, u[2][BANDIT_MOST_OBJECTIVES], added[2];
+        for (size_t i = 0; i < n; i++) {
+            double value = dense_uniform(&state);
+            best = fmax(best, value);
+            for (size_t j = 0; j < k; j++)
+                points[i * k + j] = value;
+        }
+        assert_int_equal(bandit_boxes_cover(&boxes, points, n, k, reference, NULL), BANDIT_OK);
+        for (size_t a = 0; a < 2; a++) {
+            double value = 1.5 * dense_uniform(&state);
+            for (size_t j = 0; j < k; j++)
+                u[a][j] = value;
+            added[a] = bandit_boxes_added(&boxes, u[a], NULL);
+            assert_true((added[a] > 0.0) == (value > best));
+        }
+        if (fmin(added[0], added[1]) > 0.0)
+            assert_true((added[0] > added[1]) == (u[0][0] > u[1][0]));
+    }
+    bandit_boxes_clear(&boxes);
+}
+
 static void volume_has_same_bits_in_any_order(void **unused)
 {
     (void)unused;
@@ -344,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_volume_by_slicing),
         cmocka_unit_test(adds_difference_of_volumes),
+        cmocka_unit_test(metric_several_times_orders_as_the_metric),
         cmocka_unit_test(volume_has_same_bits_in_any_order),
         cmocka_unit_test(is_mean_over_directions),
         cmocka_unit_test(expectation_is_that_of_samples),

@@ -1,0 +1,149 @@
+/* Which arms are looked at for the front of a list: all that may be on it, and hardly any others. */
+#include "core/engine/several_engine.h"
+
+#include "tests/support/dense_gp.h"
+#include "tests/support/must.h"
+#include "tests/support/several_study.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { TOLD = 60 };
+
+/* A front from (0, 1) to (1, 0); the third metric is the first coordinate. */
+static void fan(const double *x, double *y)
+{
+    double far = 1.0 - 0.8 * x[1];
+    y[0] = far * x[0];
+    y[1] = far * (1.0 - x[0] * x[0]);
+    y[2] = x[0];
+}
+
+/* What the models say of the arms with results. */
+typedef struct looked {
+    uint32_t arms[TOLD];
+    size_t n;
+    double mean[TOLD][SEVERAL_METRICS], known[TOLD][SEVERAL_METRICS];
+} looked;
+
+static bandit_several_engine *told_engine(several *s, const bandit_metric *metrics)
+{
+    several_open(s, true, metrics, SEVERAL_METRICS, fan);
+    for (uint32_t i = 0; i < TOLD; i++)
+        s->picks[i] = (bandit_pick){.arm = i};
+    s->n = TOLD;
+    several_measure(s, 0);
+    several_begin(s, 0, TOLD, NULL, 0);
+    bandit_pick pick;
+    assert_int_equal(several_choose(s->engine, 1, &pick), 1);
+    return (bandit_several_engine *)s->engine;
+}
+
+/* All arms with results, as each of them alone. */
+static void look_at_all(bandit_several_engine *e, looked *out)
+{
+    out->n = TOLD;
+    for (uint32_t i = 0; i < TOLD; i++) {
+        out->arms[i] = i;
+        bandit_several_look_list(e, i, out->mean[i], out->known[i]);
+    }
+}
+
+/* Rows of `mean` have as many entries as there are metrics, which is SEVERAL_METRICS. */
+static void look_at_front(bandit_several_engine *e, looked *out)
+{
+    bandit_metric goals[BANDIT_MOST_METRICS];
+    bandit_several_goals(e, goals);
+    out->n = TOLD;
+    for (uint32_t i = 0; i < TOLD; i++)
+        out->arms[i] = i;
+    must(bandit_several_look_front(e, goals, out->arms, &out->n, out->mean[0], out->known[0], NULL), NULL);
+}
+
+static bool is_feasible(bandit_several_engine *e, const looked *l, size_t i)
+{
+    bandit_joint joint = {.n = e->n};
+    bandit_several_goals(e, joint.metrics);
+    return bandit_joint_is_feasible(&joint, l->mean[i], l->known[i]);
+}
+
+/* Whether another arm keeps the bounds and has larger means of both objectives. */
+static bool is_dominated(bandit_several_engine *e, const looked *all, size_t i)
+{
+    for (size_t k = 0; k < all->n; k++)
+        if (is_feasible(e, all, k) && all->mean[k][0] > all->mean[i][0] && all->mean[k][1] > all->mean[i][1])
+            return true;
+    return false;
+}
+
+static void front_of(const bandit_metric *metrics, size_t *kept, size_t *on_front)
+{
+    several s;
+    looked all, some;
+    bandit_several_engine *e = told_engine(&s, metrics);
+    look_at_all(e, &all);
+    look_at_front(e, &some);
+    *kept = some.n;
+    *on_front = 0;
+    for (size_t i = 0, at = 0; i < all.n; i++) {
+        bool is_kept = at < some.n && some.arms[at] == i;
+        bool dominated = is_dominated(e, &all, i);
+        *on_front += !dominated;
+        assert_true(is_kept || dominated); /* nothing that may be on the front is left out */
+        if (!is_kept)
+            continue;
+        assert_memory_equal(some.mean[at], all.mean[i], sizeof all.mean[i]);
+        assert_memory_equal(some.known[at], all.known[i], sizeof all.known[i]);
+        at++;
+    }
+    several_close(&s);
+}
+
+static void dominated_arms_are_left_out(void **unused)
+{
+    (void)unused;
+    size_t kept, on_front;
+    const bandit_metric metrics[] = {several_objective(-1.0), several_objective(-1.0),
+                                     several_at_least(-5.0)};
+    front_of(metrics, &kept, &on_front);
+    assert_true(on_front >= 3 && kept < TOLD / 2);
+}
+
+/* Arms that break a bound put nobody else off the front. */
+static void arms_below_a_bound_hide_none(void **unused)
+{
+    (void)unused;
+    size_t kept, on_front, free_kept, free_front;
+    bandit_metric metrics[] = {several_objective(-1.0), several_objective(-1.0), several_at_least(-5.0)};
+    front_of(metrics, &free_kept, &free_front);
+    metrics[2].low = 0.5;
+    front_of(metrics, &kept, &on_front);
+    assert_true(on_front > free_front && kept > free_kept);
+}
+
+/* The reference point depends on the means of all arms. */
+static void without_thresholds_all_are_looked_at(void **unused)
+{
+    (void)unused;
+    size_t kept, on_front;
+    const bandit_metric metrics[] = {several_objective(NAN), several_objective(NAN), several_at_least(-5.0)};
+    front_of(metrics, &kept, &on_front);
+    assert_int_equal(kept, TOLD);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dominated_arms_are_left_out),
+        cmocka_unit_test(arms_below_a_bound_hide_none),
+        cmocka_unit_test(without_thresholds_all_are_looked_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
