@@ -4,6 +4,7 @@ import math
 
 from server import Server, run_to_end
 from support import cases, grid, refusal
+from test_events import Stream, pause, paused
 
 BRANIN = {"name": "branin", "goal": "minimize", "threshold": 18}
 CURRIN = {"name": "currin", "goal": "minimize", "threshold": 6}
@@ -128,6 +129,23 @@ def test_one_objective_with_bounds(server):
     assert shown["trial"] == best["observed"]["trial"], (shown, best)
     items = client.get(f"/v1/studies/{study}/series").json["items"]
     assert items[-1]["best"] == best["observed"]["value"], items[-1]
+
+
+def test_events_name_the_best_result_of_one_objective(server):
+    """With a bound, the last `best: true` is of the best result that keeps it; with several objectives there is none."""
+    client = server.client()
+    studies = {1: [{"name": "currin", "goal": "minimize"}, SUM], 2: [BRANIN, CURRIN]}
+    for objectives, metrics in studies.items():
+        study = create(client, LIST, *metrics).json["id"]
+        run(client, study, metrics, 6)
+        pause(client, study)
+        stream = Stream(server, study, 0)
+        bests = [data["id"] for _, kind, data in stream.until(paused) if kind == "trial" and data.get("best")]
+        stream.close()
+        if objectives == 1:
+            assert bests[-1] == client.study(study)["best"]["trial"], bests
+        else:
+            assert bests == [] and not client.study(study).get("best"), bests
 
 
 def test_nothing_feasible(server):
