@@ -1,4 +1,4 @@
-/* Reads whose connection is lost in the middle begin again, and never mix two moments. */
+/* Reads whose connection is lost in the middle begin again, and never mix two moments; how they are planned. */
 #include "server/store/postgres/postgres.h"
 #include "tests/support/skip.h"
 #include "tests/support/store_suite.h"
@@ -114,11 +114,39 @@ static void a_read_fails_where_its_rows_have_changed(void **state)
     store_close(s);
 }
 
+/* A table of which PostgreSQL has no statistics, as after many writes or a restored dump, must not get a plan that reads
+ * the whole study for each of its trials. The plan is the reader's: made without knowing the parameters. */
+static void failed_candidates_are_found_in_linear_time(void **state)
+{
+    pg_connection other = {0};
+    int64_t study;
+    store *s = open_filled(&other, &study);
+    char text[pg_longest_statement], sql[pg_longest_statement + 64], plan[16384];
+    (void)state;
+    snprintf(
+        sql, sizeof sql,
+        "INSERT INTO trials (study, trial, batch, candidate, state, told_seq) SELECT %lld, n, 1, n %% 50, 2 + "
+        "(n %% 50 = 0)::int, n FROM generate_series(1, 2000) n",
+        (long long)study);
+    assert_int_equal(pg_execute_text(&other, sql, NULL), STORE_OK);
+    pg_statement_text(SQL_TRIALS_FAILED_ARMS, text, sizeof text);
+    snprintf(sql, sizeof sql, "PREPARE failed(int8, int8, int8, int8) AS %s", text);
+    assert_int_equal(pg_execute_text(&other, sql, NULL), STORE_OK);
+    snprintf(sql, sizeof sql, "EXPLAIN (FORMAT JSON) EXECUTE failed(%lld, 0, 9999, 9999)", (long long)study);
+    assert_int_equal(pg_read_text(&other, sql, plan, sizeof plan, NULL), STORE_OK);
+    assert_non_null(strstr(plan, " Join\""));
+    assert_null(strstr(plan, "Nested Loop"));
+    assert_null(strstr(plan, "SubPlan"));
+    pg_disconnect(&other);
+    store_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_read_goes_on_where_nothing_has_changed),
         cmocka_unit_test(a_read_fails_where_its_rows_have_changed),
+        cmocka_unit_test(failed_candidates_are_found_in_linear_time),
     };
     return cmocka_run_group_tests_name("reads of PostgreSQL", tests, NULL, NULL);
 }

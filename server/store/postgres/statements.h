@@ -42,6 +42,12 @@
     X(SQL_TRIALS_TOLD, "SELECT " TRIAL_COLUMNS " FROM trials WHERE study = ?1 "                                   \
                        "AND trial > ?2 AND (?3 >> state::int4) & 1 = 1 AND (?4 IS NULL OR worker = ?4) "          \
                        "AND told_seq > 0 AND told_seq > ?6 AND told_seq <= ?7 ORDER BY trial LIMIT ?5")           \
+    /* A full join is linear whatever the plan. A semijoin is quadratic where the table has no statistics. */     \
+    X(SQL_TRIALS_FAILED_ARMS,                                                                                     \
+      "SELECT " TRIAL_COLUMNS " FROM (SELECT * FROM trials WHERE study = ?1 AND trial > ?2 "                      \
+      "AND told_seq > 0 AND told_seq <= ?4) t FULL JOIN (SELECT DISTINCT candidate AS arm "                       \
+      "FROM trials WHERE study = ?1 AND state IN (3, 4)) f ON t.candidate = f.arm "                               \
+      "WHERE coalesce(trial, -1) >= 0 AND coalesce(arm, -1) >= 0 ORDER BY trial LIMIT ?3")                        \
     X(SQL_OBSERVATIONS, "SELECT " OBSERVATION_COLUMNS " FROM observations WHERE study = ?1 "                      \
                         "AND seq > ?2 AND seq <= ?3 ORDER BY seq, observation")                                   \
     X(SQL_RESTORE, MUST_CHANGE("DELETE FROM retired_candidates WHERE study = ?1 AND candidate = ?2"))             \
