@@ -76,6 +76,7 @@ void pg_free(pg_store *s)
     free(s->bytes.bytes);
     pg_merge_free(&s->merge);
     free(s->writer.bytes.bytes);
+    free(s->writer.asked); /* of a snapshot, whose writer is a reader */
     pg_known_free(s->known);
     free(s->uri);
     free(s);
