@@ -322,8 +322,8 @@ deb: dist ## build Debian packages into build/deb
 
 RESULTS ?= 1000000
 .PHONY: bench-startup
-bench-startup: all ## measure the time from start to the first responses, with a study of RESULTS=1000000
-	@python3 tests/bench/startup.py $(BANDITD) $(RESULTS)
+bench-startup: all ## measure the time from start to the first responses, with a study of RESULTS=1000000; POSTGRES=1: in PostgreSQL
+	@$(if $(POSTGRES),tests/store/with_postgres )python3 tests/bench/startup.py $(BANDITD) $(RESULTS)
 
 .PHONY: bench-web screenshots leaks-web
 bench-web: all ## measure how long people wait for the dashboard

@@ -3,16 +3,20 @@
 tests/bench/startup.py BANDITD [RESULTS]
 
 Works a study off (BBKB on 1600 candidates, a tenth of the results imported, some trials failed and some pending),
-stops the server and starts it again: after a clean stop, and after kill -9. Prints the seconds to the ready line, to the study's first read, and to its first ask, which loads
-the engine."""
+stops the server and starts it again: after a clean stop, and after kill -9. Prints the seconds to the ready line, to the
+study's first read, and to its first ask, which loads the engine, and then the server's memory. Under
+tests/store/with_postgres the study is in PostgreSQL."""
 
+import os
 import pathlib
 import random
+import re
 import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "integration")]
+import databases  # noqa: E402
 import server as servers  # noqa: E402
 from server import Server  # noqa: E402
 from support import definition, grid, target  # noqa: E402
@@ -46,6 +50,12 @@ def fill(client, results):
     client.ask("study", 50, worker="w", wait_seconds=60)
 
 
+def memory(server, field):
+    """MB: VmRSS is what the server has now, VmHWM the most that it has had."""
+    status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+    return int(re.search(rf"{field}:\s*(\d+) kB", status)[1]) / 1024
+
+
 def measured(server):
     begun = time.monotonic()
     server.start()
@@ -55,8 +65,11 @@ def measured(server):
     read = time.monotonic() - begun
     client.ask("study", 1, worker="w")
     asked = time.monotonic() - begun
-    model = client.read("study", "model")
-    return study, f"{ready:7.2f} {read:12.2f} {asked:11.2f} {time.monotonic() - begun:13.2f}", model
+    held = memory(server, "VmRSS")
+    client.read("study", "model")
+    shown = time.monotonic() - begun
+    line = f"{ready:7.2f} {read:12.2f} {asked:11.2f} {shown:13.2f} {held:9.0f} {memory(server, 'VmHWM'):6.0f}"
+    return study, line
 
 
 def main():
@@ -70,14 +83,18 @@ def main():
         filled = time.monotonic() - begun
         lines = []
         server.stop()
-        study, line, _ = measured(server)
+        study, line = measured(server)
         lines.append(("after a clean stop", line))
         server.kill()
         lines.append(("after kill -9", measured(server)[1]))
-        size = server.db.stat().st_size
         server.stop()
-        print(f"{study['observations']} results, {study['batch']} batches, {size / 2**20:.0f} MiB, made in {filled:.0f} s")
-        print(f"{'seconds from start to':24} ready   study read   first ask   model shown")
+        size = databases.size(server.db)
+        kind = "PostgreSQL" if databases.URI else "SQLite"
+        print(
+            f"{kind}: {study['observations']} results, {study['batch']} batches, {size / 2**20:.0f} MiB, "
+            f"made in {filled:.0f} s; load {os.getloadavg()[0]:.0f}"
+        )
+        print(f"{'seconds from start to':24} ready   study read   first ask   model shown   MB then   most")
         for name, line in lines:
             print(f"{name:24}{line}")
 

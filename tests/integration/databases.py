@@ -79,6 +79,12 @@ def count(path, query):
         return db.execute(query).fetchone()[0]
 
 
+def size(path):
+    """Bytes that a path's database takes on the disk."""
+    name = _of.get(str(path))
+    return int(_sql("SELECT pg_database_size(current_database())", _uri(name))) if name else pathlib.Path(path).stat().st_size
+
+
 def content(path):
     """All bytes that a path's database has on the disk, or that its dump has."""
     name = _of.get(str(path))
