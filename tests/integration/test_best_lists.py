@@ -157,7 +157,7 @@ def test_a_plate_has_different_candidates(server, case):
     random_ = random.Random(3)
     best = -9.0
     for _ in range(4):
-        trials = client.ask(study, 96)["trials"]
+        trials = client.ask(study, 96, wait_seconds=60)["trials"]
         assert len(trials) == 96
         assert len({trial["candidate"] for trial in trials}) >= 90
         best = max(best, max(bumps(trial["point"]) for trial in trials))
