@@ -44,27 +44,38 @@ static size_t kind_of(int id)
 
 /* ---- rows that have been written since the last other statement ---------------------------------------- */
 
-static bool clear_rows(pg_merge *m, size_t most)
+/* At least twice as many slots as entries. */
+static bool make_slots(pg_merge *m, size_t most)
 {
     size_t wanted = 64;
     while (wanted < 2 * most)
         wanted *= 2;
-    if (wanted > m->n_slots) {
-        pg_slot *slots = realloc(m->slots, wanted * sizeof *slots);
-        if (!slots)
-            return false;
-        m->slots = slots;
-        m->n_slots = wanted;
-    }
-    memset(m->slots, 0, m->n_slots * sizeof *m->slots);
+    if (wanted <= m->n_slots)
+        return true;
+    pg_slot *slots = calloc(wanted, sizeof *slots);
+    if (!slots)
+        return false;
+    free(m->slots);
+    m->slots = slots;
+    m->n_slots = wanted;
+    m->round = 0;
     return true;
+}
+
+/* Forgets the rows. Every entry that is not merged does: it must not take longer for many slots. */
+static void clear_rows(pg_merge *m)
+{
+    if (++m->round > 0)
+        return;
+    memset(m->slots, 0, m->n_slots * sizeof *m->slots);
+    m->round = 1;
 }
 
 /* The row's slot. *is_new: it was free. */
 static pg_slot *find_slot(pg_merge *m, row_kind rows, const pg_bytes *bytes, size_t at, bool *is_new)
 {
     enum { FIRST = 4, SECOND = 16 }; /* behind their lengths */
-    pg_slot row = {.rows = (int)rows};
+    pg_slot row = {.rows = (int)rows, .round = m->round};
     memcpy(&row.study, bytes->bytes + at + FIRST, sizeof row.study);
     if (rows != ROWS_OF_STUDIES)
         memcpy(&row.trial, bytes->bytes + at + SECOND, sizeof row.trial);
@@ -72,11 +83,12 @@ static pg_slot *find_slot(pg_merge *m, row_kind rows, const pg_bytes *bytes, siz
     hash = (hash ^ hash >> 29 ^ row.trial) * 0xbf58476d1ce4e5b9u;
     size_t place = (hash ^ hash >> 31) & (m->n_slots - 1);
     pg_slot *slot = &m->slots[place];
-    while (slot->rows && (slot->rows != row.rows || slot->study != row.study || slot->trial != row.trial)) {
+    while (slot->round == m->round &&
+           (slot->rows != row.rows || slot->study != row.study || slot->trial != row.trial)) {
         place = (place + 1) & (m->n_slots - 1);
         slot = &m->slots[place];
     }
-    *is_new = !slot->rows;
+    *is_new = slot->round != m->round;
     if (*is_new)
         *slot = row;
     return slot;
@@ -109,7 +121,7 @@ static bool close_lists(pg_merge *m, const pg_bytes *bytes)
     return good;
 }
 
-static bool collect(pg_merge *m, size_t kind, const pg_entry *entry, const pg_bytes *bytes, size_t most)
+static bool collect(pg_merge *m, size_t kind, const pg_entry *entry, const pg_bytes *bytes)
 {
     pg_rows *rows = &m->rows[kind];
     row_kind of = merged[kind].rows;
@@ -122,8 +134,9 @@ static bool collect(pg_merge *m, size_t kind, const pg_entry *entry, const pg_by
             return true;
         }
         if (!is_new) { /* the row is written for the second time */
-            if (!close_lists(m, bytes) || !clear_rows(m, most))
+            if (!close_lists(m, bytes))
                 return false;
+            clear_rows(m);
             slot = find_slot(m, of, bytes, entry->at, &is_new);
         }
         slot->row = rows->n;
@@ -142,16 +155,20 @@ bool pg_merge_entries(pg_merge *m, const pg_entry *entries, size_t n, const pg_b
         m->rows[kind].n = 0; /* what an earlier failure left */
     if (n == 1)
         return add(m, entries[0], bytes);
-    bool good = clear_rows(m, n);
+    bool good = make_slots(m, n);
+    if (good)
+        clear_rows(m);
     for (size_t i = 0; good && i < n; i++) {
         size_t kind = kind_of(entries[i].id);
         size_t size = (i + 1 < n ? entries[i + 1].at : bytes->n) - entries[i].at;
-        if (stands_apart(entries[i].id, size))
+        if (stands_apart(entries[i].id, size)) {
             good = add(m, entries[i], bytes);
-        else if (kind < KINDS)
-            good = collect(m, kind, &entries[i], bytes, n);
-        else
-            good = close_lists(m, bytes) && clear_rows(m, n) && add(m, entries[i], bytes);
+        } else if (kind < KINDS) {
+            good = collect(m, kind, &entries[i], bytes);
+        } else {
+            good = close_lists(m, bytes) && add(m, entries[i], bytes);
+            clear_rows(m);
+        }
     }
     return good && close_lists(m, bytes);
 }

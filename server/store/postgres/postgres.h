@@ -83,7 +83,8 @@ typedef struct pg_sending {
 } pg_sending;
 
 typedef struct pg_slot {
-    int rows; /* the kind of row; 0: the slot is free */
+    int rows;       /* the kind of row */
+    unsigned round; /* not that of the merge: the slot is free */
     uint64_t study, trial;
     size_t row; /* its place in its list */
 } pg_slot;
@@ -105,6 +106,7 @@ typedef struct pg_merge {
     pg_rows rows[PG_MERGED];
     pg_slot *slots;
     size_t n_slots; /* a power of two */
+    unsigned round; /* the next one frees all slots at once */
 } pg_merge;
 
 struct pg_store {
