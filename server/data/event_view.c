@@ -16,9 +16,35 @@ static int64_t integer_of(const store_event *event, const char *name)
     return integer ? *integer : 0;
 }
 
-/* `shown` holds what the type of event implies; the members of the event are added to it. */
-static void show_trial(wire_writer *w, int64_t seq, const store_event *event, wire_trial_event shown)
+/* What the type of a trial's event implies, beside its members. */
+static wire_trial_event implied(const store_event *event)
 {
+    store_event_type type = event->type;
+    wire_trial_event shown = {.type = "trial"};
+    if (type == EVENT_LATE_RESULT_TOLD)
+        shown.type = "late";
+    if (type == EVENT_TRIAL_MEASURED)
+        shown.type = "measurement";
+    if (type == EVENT_TRIAL_ISSUED || type == EVENT_TRIAL_RENEWED)
+        shown.state = trial_state_name(TRIAL_PENDING);
+    if (type == EVENT_TRIAL_REQUEUED || type == EVENT_TRIAL_PROPOSED)
+        shown.state = trial_state_name(TRIAL_QUEUED);
+    if (type == EVENT_TRIAL_ISSUED)
+        shown.issued_at = event->time;
+    if (type == EVENT_TRIAL_REQUEUED)
+        shown.reason = event->u.requeued.outcome;
+    if (type == EVENT_TRIAL_TOLD)
+        shown.told_at = event->time;
+    if (type == EVENT_TRIAL_AMENDED) {
+        shown.amended = true;
+        shown.best = event->u.amended.best_trial == event->u.amended.trial;
+    }
+    return shown;
+}
+
+static void show_trial(wire_writer *w, int64_t seq, const store_event *event)
+{
+    wire_trial_event shown = implied(event);
     const trial_state *state = store_event_member(event, "state");
     const int32_t *attempt = store_event_member(event, "attempt");
     const double *value = store_event_member(event, "value");
@@ -88,7 +114,6 @@ static void show_extended(wire_writer *w, int64_t seq, const store_event *event)
 
 void event_view_encode(wire_writer *w, int64_t seq, const store_event *event)
 {
-    const char *pending = trial_state_name(TRIAL_PENDING), *queued = trial_state_name(TRIAL_QUEUED);
     switch (event->type) {
     case EVENT_STUDY_CREATED:
     case EVENT_STUDY_CHANGED:
@@ -125,33 +150,14 @@ void event_view_encode(wire_writer *w, int64_t seq, const store_event *event)
         show_extended(w, seq, event);
         break;
     case EVENT_TRIAL_ISSUED:
-        show_trial(w, seq, event,
-                   (wire_trial_event){.type = "trial", .state = pending, .issued_at = event->time});
-        break;
     case EVENT_TRIAL_RENEWED:
-        show_trial(w, seq, event, (wire_trial_event){.type = "trial", .state = pending});
-        break;
     case EVENT_TRIAL_REQUEUED:
-        show_trial(w, seq, event,
-                   (wire_trial_event){.type = "trial", .state = queued, .reason = event->u.requeued.outcome});
-        break;
     case EVENT_TRIAL_PROPOSED:
-        show_trial(w, seq, event, (wire_trial_event){.type = "trial", .state = queued});
-        break;
     case EVENT_TRIAL_TOLD:
-        show_trial(w, seq, event, (wire_trial_event){.type = "trial", .told_at = event->time});
-        break;
     case EVENT_TRIAL_AMENDED:
-        show_trial(w, seq, event,
-                   (wire_trial_event){.type = "trial",
-                                      .amended = true,
-                                      .best = event->u.amended.best_trial == event->u.amended.trial});
-        break;
     case EVENT_LATE_RESULT_TOLD:
-        show_trial(w, seq, event, (wire_trial_event){.type = "late"});
-        break;
     case EVENT_TRIAL_MEASURED:
-        show_trial(w, seq, event, (wire_trial_event){.type = "measurement"});
+        show_trial(w, seq, event);
         break;
     case STORE_EVENT_TYPES:
         break;

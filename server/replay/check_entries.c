@@ -71,7 +71,7 @@ static bool check_keys(rebuild *r, rebuild_problem *p)
 
 /* ---- studies ------------------------------------------------------------------------------------------- */
 
-static bool check_created(rebuild *r, const store_event *event, rebuild_problem *p)
+static bool rebuild_check_study_created(rebuild *r, store_event *event, rebuild_problem *p)
 {
     const char *id = event->u.created.id;
     if (!rebuild_take_definition(r, event->u.created.definition, p))
@@ -86,7 +86,7 @@ static bool check_created(rebuild *r, const store_event *event, rebuild_problem 
     return true;
 }
 
-static bool check_changed(rebuild *r, const store_event *event, rebuild_problem *p)
+static bool rebuild_check_study_changed(rebuild *r, store_event *event, rebuild_problem *p)
 {
     r->awaits = event->u.changed.state == STUDY_AWAITING_CANDIDATES;
     return rebuild_check_text(p, "reason", event->u.changed.reason, WIRE_MAX_REASON) &&
@@ -179,7 +179,7 @@ static bool fits_domain(const rebuild *r, const store_event *event)
     return false;
 }
 
-static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
+static bool rebuild_check_candidates_set(rebuild *r, store_event *event, rebuild_problem *p)
 {
     bool here = r->rows > 0 && event->u.candidates.count == (int64_t)r->rows &&
                 event->u.candidates.dimension == (int64_t)r->dimension &&
@@ -210,12 +210,22 @@ static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
     return true;
 }
 
-static bool check_added(rebuild *r, const store_event *event, rebuild_problem *p)
+static bool rebuild_check_candidates_added(rebuild *r, store_event *event, rebuild_problem *p)
 {
     if (event->u.added.first != r->candidates || event->u.added.points.n < 1)
         return rebuild_refuse(p, "first",
                               "must be the number of candidates so far, with at least one new row");
     return check_points(r, "rows", &event->u.added.points, p);
+}
+
+static bool rebuild_check_candidates_retired(rebuild *r, store_event *event, rebuild_problem *p)
+{
+    return below(p, "candidates", event->u.retired.list, event->u.retired.n, r->candidates);
+}
+
+static bool rebuild_check_candidates_restored(rebuild *r, store_event *event, rebuild_problem *p)
+{
+    return below(p, "candidates", event->u.restored.list, event->u.restored.n, r->candidates);
 }
 
 /* ---- batches ------------------------------------------------------------------------------------------- */
@@ -258,13 +268,13 @@ static bool check_sums(const rebuild *r, const store_event *event, rebuild_probl
     return true;
 }
 
-static bool check_planned(rebuild *r, int64_t seq, const store_event *event, rebuild_problem *p)
+static bool rebuild_check_batch_planned(rebuild *r, store_event *event, rebuild_problem *p)
 {
     const store_batch *batch = &event->u.planned.batch;
     size_t n_picks = event->u.planned.n_picks;
     if (batch->batch != r->batches)
         return rebuild_refuse(p, "batch", "is not the next batch");
-    if (event->u.planned.through_seq < 0 || event->u.planned.through_seq >= seq)
+    if (event->u.planned.through_seq < 0 || event->u.planned.through_seq > r->entries)
         return rebuild_refuse(p, "through_seq", "must refer to an earlier entry");
     if (batch->size != (int64_t)n_picks)
         return rebuild_refuse(p, "size", "must be %zu, the number of picks", n_picks);
@@ -288,12 +298,12 @@ static bool check_planned(rebuild *r, int64_t seq, const store_event *event, reb
                        p);
 }
 
-static bool check_extended(rebuild *r, int64_t seq, const store_event *event, rebuild_problem *p)
+static bool rebuild_check_batch_extended(rebuild *r, store_event *event, rebuild_problem *p)
 {
     size_t n_picks = event->u.extended.n_picks;
     if (event->u.extended.batch != r->batches - 1)
         return rebuild_refuse(p, "batch", "is not the last batch");
-    if (event->u.extended.through_seq < 0 || event->u.extended.through_seq >= seq)
+    if (event->u.extended.through_seq < 0 || event->u.extended.through_seq > r->entries)
         return rebuild_refuse(p, "through_seq", "must refer to an earlier entry");
     if (!stop_rule_is_known(event->u.extended.stop_rule))
         return rebuild_refuse(p, "stop_rule", "is not a known rule");
@@ -314,7 +324,17 @@ static bool check_issued(const rebuild *r, int64_t id, int32_t attempt, const ch
            rebuild_check_text(p, "worker", worker, WIRE_MAX_NAME);
 }
 
-static bool check_requeued(const rebuild *r, const store_event *event, rebuild_problem *p)
+static bool rebuild_check_trial_issued(rebuild *r, store_event *event, rebuild_problem *p)
+{
+    return check_issued(r, event->u.issued.trial, event->u.issued.attempt, event->u.issued.worker, p);
+}
+
+static bool rebuild_check_trial_renewed(rebuild *r, store_event *event, rebuild_problem *p)
+{
+    return check_issued(r, event->u.renewed.trial, event->u.renewed.attempt, event->u.renewed.worker, p);
+}
+
+static bool rebuild_check_trial_requeued(rebuild *r, store_event *event, rebuild_problem *p)
 {
     const char *outcome = event->u.requeued.outcome;
     bool known =
@@ -324,9 +344,14 @@ static bool check_requeued(const rebuild *r, const store_event *event, rebuild_p
            rebuild_check_cost(event->u.requeued.cost, p);
 }
 
+static bool rebuild_check_trial_proposed(rebuild *r, store_event *event, rebuild_problem *p)
+{
+    return check_picks(r, "candidate", event->u.proposed.trial, &event->u.proposed.pick, 1, r->candidates, p);
+}
+
 /* ---- keys ---------------------------------------------------------------------------------------------- */
 
-static bool check_keyed(rebuild *r, const store_event *event, rebuild_problem *p)
+static bool rebuild_check_candidates_keyed(rebuild *r, store_event *event, rebuild_problem *p)
 {
     int64_t first = event->u.keyed.first;
     size_t n = event->u.keyed.n;
@@ -356,68 +381,15 @@ static bool check_keyed(rebuild *r, const store_event *event, rebuild_problem *p
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
 
-void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem *p)
+typedef bool check(rebuild *r, store_event *event, rebuild_problem *p);
+
+static check *const checks[STORE_EVENT_TYPES] = {
+#define X(enumerator, name) [enumerator] = rebuild_check_##name,
+    STORE_EVENT_LIST(X)
+#undef X
+};
+
+void rebuild_check(rebuild *r, store_event *event, rebuild_problem *p)
 {
-    switch (event->type) {
-    case EVENT_STUDY_CREATED:
-        check_created(r, event, p);
-        break;
-    case EVENT_STUDY_CHANGED:
-        check_changed(r, event, p);
-        break;
-    case EVENT_CANDIDATES_SET:
-        check_candidates(r, event, p);
-        break;
-    case EVENT_CANDIDATES_ADDED:
-        check_added(r, event, p);
-        break;
-    case EVENT_CANDIDATES_RETIRED:
-        below(p, "candidates", event->u.retired.list, event->u.retired.n, r->candidates);
-        break;
-    case EVENT_CANDIDATES_RESTORED:
-        below(p, "candidates", event->u.restored.list, event->u.restored.n, r->candidates);
-        break;
-    case EVENT_CANDIDATES_KEYED:
-        check_keyed(r, event, p);
-        break;
-    case EVENT_BATCH_PLANNED:
-        check_planned(r, seq, event, p);
-        break;
-    case EVENT_BATCH_EXTENDED:
-        check_extended(r, seq, event, p);
-        break;
-    case EVENT_TRIAL_ISSUED:
-        check_issued(r, event->u.issued.trial, event->u.issued.attempt, event->u.issued.worker, p);
-        break;
-    case EVENT_TRIAL_RENEWED:
-        check_issued(r, event->u.renewed.trial, event->u.renewed.attempt, event->u.renewed.worker, p);
-        break;
-    case EVENT_TRIAL_REQUEUED:
-        check_requeued(r, event, p);
-        break;
-    case EVENT_TRIAL_MEASURED:
-        rebuild_check_measured(r, event, p);
-        break;
-    case EVENT_TRIAL_PROPOSED:
-        check_picks(r, "candidate", event->u.proposed.trial, &event->u.proposed.pick, 1, r->candidates, p);
-        break;
-    case EVENT_TRIAL_TOLD:
-        rebuild_check_told(r, event, p);
-        break;
-    case EVENT_LATE_RESULT_TOLD:
-        rebuild_check_late(r, event, p);
-        break;
-    case EVENT_TRIAL_AMENDED:
-        rebuild_check_amended(r, event, p);
-        break;
-    case EVENT_OBSERVATIONS_ADDED:
-        rebuild_check_observed(r, event, p);
-        break;
-    case EVENT_OBSERVATION_AMENDED:
-        rebuild_check_reobserved(r, event, p);
-        break;
-    case STORE_EVENT_TYPES:
-        rebuild_refuse(p, "", "unknown type");
-        break;
-    }
+    checks[event->type](r, event, p);
 }

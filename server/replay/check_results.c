@@ -125,7 +125,7 @@ bool rebuild_check_cost(double cost, rebuild_problem *p)
            rebuild_refuse(p, "cost", "must be from 0 to %g", WIRE_MAX_COST);
 }
 
-bool rebuild_check_told(const rebuild *r, const store_event *event, rebuild_problem *p)
+bool rebuild_check_trial_told(rebuild *r, store_event *event, rebuild_problem *p)
 {
     return rebuild_check_trial(r, p, event->u.told.trial) &&
            check_result(event->u.told.state, event->u.told.has_value, event->u.told.value, p) &&
@@ -135,14 +135,14 @@ bool rebuild_check_told(const rebuild *r, const store_event *event, rebuild_prob
            check_metadata(event->u.told.metadata, p) && rebuild_check_cost(event->u.told.cost, p);
 }
 
-bool rebuild_check_late(const rebuild *r, const store_event *event, rebuild_problem *p)
+bool rebuild_check_late_result_told(rebuild *r, store_event *event, rebuild_problem *p)
 {
     return rebuild_check_trial(r, p, event->u.late.trial) && check_value(p, "value", event->u.late.value) &&
            check_repeats(event->u.late.repeats, p) && check_recorded(r, true, event->u.late.recorded, p) &&
            check_metadata(event->u.late.metadata, p) && rebuild_check_cost(event->u.late.cost, p);
 }
 
-bool rebuild_check_amended(const rebuild *r, const store_event *event, rebuild_problem *p)
+bool rebuild_check_trial_amended(rebuild *r, store_event *event, rebuild_problem *p)
 {
     int64_t best = event->u.amended.best_trial, candidate = event->u.amended.best_candidate;
     if (best < 0 || best > r->trials)
@@ -156,14 +156,14 @@ bool rebuild_check_amended(const rebuild *r, const store_event *event, rebuild_p
            check_recorded(r, event->u.amended.has_value, event->u.amended.recorded, p);
 }
 
-bool rebuild_check_measured(const rebuild *r, const store_event *event, rebuild_problem *p)
+bool rebuild_check_trial_measured(rebuild *r, store_event *event, rebuild_problem *p)
 {
     return rebuild_check_trial(r, p, event->u.measured.trial) &&
            (event->u.measured.step >= 0 || rebuild_refuse(p, "step", "must be at least 0")) &&
            check_value(p, "value", event->u.measured.value);
 }
 
-bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_problem *p)
+bool rebuild_check_observations_added(rebuild *r, store_event *event, rebuild_problem *p)
 {
     for (size_t i = 0; i < event->u.observed.n; i++) {
         const store_observation *o = &event->u.observed.list[i];
@@ -182,7 +182,7 @@ bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_proble
     return true;
 }
 
-bool rebuild_check_reobserved(const rebuild *r, const store_event *event, rebuild_problem *p)
+bool rebuild_check_observation_amended(rebuild *r, store_event *event, rebuild_problem *p)
 {
     int64_t number = event->u.reobserved.observation;
     trial_state state = event->u.reobserved.state;

@@ -401,7 +401,7 @@ wire_status rebuild_entry(rebuild *r, int64_t seq, int64_t time, const char *typ
     } else if ((event->type == EVENT_STUDY_CREATED) != (seq == 1)) {
         snprintf(problem.what, sizeof problem.what, "the first entry, and no other, must be study_created");
     } else {
-        rebuild_check(r, seq, event, &problem);
+        rebuild_check(r, event, &problem);
     }
     r->entries = seq;
     if (!problem.no_memory && *problem.what)

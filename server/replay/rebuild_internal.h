@@ -61,10 +61,10 @@ typedef struct rebuild_problem {
     bool no_memory;  /* it could not be checked, and nothing is wrong with it */
 } rebuild_problem;
 
-/* check_entries.c: checks entry `seq`, beyond what the store checks itself. It refuses everything that a
+/* check_entries.c: checks the next entry, beyond what the store checks itself. It refuses everything that a
  * request would be refused for, and everything that would prevent loading or showing the study. It sets the
  * event's content, and keeps what the checks of later entries need. */
-void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem *problem);
+void rebuild_check(rebuild *r, store_event *event, rebuild_problem *problem);
 
 /* Parts of rebuild_check. Each returns whether the entry is valid, and if not, sets *p. */
 
@@ -80,13 +80,14 @@ bool rebuild_take_definition(rebuild *r, const char *text, rebuild_problem *p);
 bool rebuild_check_text(rebuild_problem *p, const char *member, const char *text, size_t most);
 bool rebuild_check_trial(const rebuild *r, rebuild_problem *p, int64_t id);
 
-/* check_results.c: each checks an entry of one type. */
-bool rebuild_check_measured(const rebuild *r, const store_event *event, rebuild_problem *p);
+/* check_results.c: each checks an entry of the type that it is named after. */
+bool rebuild_check_trial_measured(rebuild *r, store_event *event, rebuild_problem *p);
+bool rebuild_check_trial_told(rebuild *r, store_event *event, rebuild_problem *p);
+bool rebuild_check_late_result_told(rebuild *r, store_event *event, rebuild_problem *p);
+bool rebuild_check_trial_amended(rebuild *r, store_event *event, rebuild_problem *p);
+bool rebuild_check_observations_added(rebuild *r, store_event *event, rebuild_problem *p);
+bool rebuild_check_observation_amended(rebuild *r, store_event *event, rebuild_problem *p);
+
 bool rebuild_check_cost(double cost, rebuild_problem *p);
-bool rebuild_check_told(const rebuild *r, const store_event *event, rebuild_problem *p);
-bool rebuild_check_late(const rebuild *r, const store_event *event, rebuild_problem *p);
-bool rebuild_check_amended(const rebuild *r, const store_event *event, rebuild_problem *p);
-bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_problem *p);
-bool rebuild_check_reobserved(const rebuild *r, const store_event *event, rebuild_problem *p);
 
 #endif

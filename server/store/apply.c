@@ -1,5 +1,4 @@
-/* What each event does to the tables, both for new writes and for rebuilds from a log. No other file knows.
- * */
+/* What each event does to the tables, both for new writes and for rebuilds from a log. No other file knows. */
 #include "server/store/backend.h"
 
 static void move_trial(study_record *study, trial_state from, trial_state to)
@@ -14,14 +13,23 @@ static store_status no_trial(store_error *err, const study_record *study, int64_
                       (long long)study->study, (long long)trial, what);
 }
 
-static store_status apply_changed(store *s, study_record *study, const store_event *event, store_error *err)
+/* study_insert has written all of it, before the log's entry. */
+static store_status apply_study_created(store *s, study_record *study, const store_event *event,
+                                        store_error *err)
+{
+    (void)s, (void)study, (void)event, (void)err;
+    return STORE_OK;
+}
+
+static store_status apply_study_changed(store *s, study_record *study, const store_event *event,
+                                        store_error *err)
 {
     study->state = event->u.changed.state;
     return s->backend->study_describe(s, study, event->u.changed.definition, event->u.changed.reason, err);
 }
 
-static store_status apply_candidates(store *s, study_record *study, const store_event *event,
-                                     store_error *err)
+static store_status apply_candidates_set(store *s, study_record *study, const store_event *event,
+                                         store_error *err)
 {
     store_status status = s->backend->content_attach(s, study, event, err);
     if (status)
@@ -47,7 +55,8 @@ static store_status add_points(store *s, study_record *study, const store_points
     return STORE_OK;
 }
 
-static store_status apply_added(store *s, study_record *study, const store_event *event, store_error *err)
+static store_status apply_candidates_added(store *s, study_record *study, const store_event *event,
+                                           store_error *err)
 {
     if (event->u.added.first != study->candidates || event->u.added.points.n == 0)
         return store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates", (long long)study->study,
@@ -55,8 +64,8 @@ static store_status apply_added(store *s, study_record *study, const store_event
     return add_points(s, study, &event->u.added.points, err);
 }
 
-static store_status apply_retired(store *s, const study_record *study, const store_event *event,
-                                  store_error *err)
+static store_status apply_candidates_retired(store *s, study_record *study, const store_event *event,
+                                             store_error *err)
 {
     store_status status = STORE_OK;
     for (size_t i = 0; !status && i < event->u.retired.n; i++)
@@ -64,8 +73,8 @@ static store_status apply_retired(store *s, const study_record *study, const sto
     return status;
 }
 
-static store_status apply_restored(store *s, const study_record *study, const store_event *event,
-                                   store_error *err)
+static store_status apply_candidates_restored(store *s, study_record *study, const store_event *event,
+                                              store_error *err)
 {
     store_status status = STORE_OK;
     for (size_t i = 0; !status && i < event->u.restored.n; i++)
@@ -73,8 +82,8 @@ static store_status apply_restored(store *s, const study_record *study, const st
     return status;
 }
 
-static store_status apply_keyed(store *s, const study_record *study, const store_event *event,
-                                store_error *err)
+static store_status apply_candidates_keyed(store *s, study_record *study, const store_event *event,
+                                           store_error *err)
 {
     int64_t first = event->u.keyed.first;
     if (first < 0 || event->u.keyed.n > (uint64_t)study->candidates ||
@@ -105,7 +114,8 @@ static store_status queue_picks(store *s, study_record *study, int64_t batch, co
     return status;
 }
 
-static store_status apply_planned(store *s, study_record *study, const store_event *event, store_error *err)
+static store_status apply_batch_planned(store *s, study_record *study, const store_event *event,
+                                        store_error *err)
 {
     if (event->u.planned.batch.batch != study->batches || event->u.planned.first_trial != study->trials + 1)
         return out_of_order(err, study);
@@ -122,7 +132,8 @@ static store_status apply_planned(store *s, study_record *study, const store_eve
                        event->u.planned.n_picks, err);
 }
 
-static store_status apply_extended(store *s, study_record *study, const store_event *event, store_error *err)
+static store_status apply_batch_extended(store *s, study_record *study, const store_event *event,
+                                         store_error *err)
 {
     if (event->u.extended.batch != study->batches - 1 || event->u.extended.first_trial != study->trials + 1)
         return out_of_order(err, study);
@@ -135,8 +146,8 @@ static store_status apply_extended(store *s, study_record *study, const store_ev
                        err);
 }
 
-static store_status apply_issued(store *s, study_record *study, int64_t seq, const store_event *event,
-                                 store_error *err)
+static store_status apply_trial_issued(store *s, study_record *study, const store_event *event,
+                                       store_error *err)
 {
     int64_t number = event->u.issued.trial;
     trial_record trial;
@@ -145,7 +156,7 @@ static store_status apply_issued(store *s, study_record *study, int64_t seq, con
         return status;
     if (trial.state != TRIAL_QUEUED)
         return no_trial(err, study, number, "queued");
-    status = s->backend->trial_issue(s, study->study, seq, event, err);
+    status = s->backend->trial_issue(s, study->study, study->last_seq, event, err);
     if (status)
         return status;
     move_trial(study, TRIAL_QUEUED, TRIAL_PENDING);
@@ -153,8 +164,8 @@ static store_status apply_issued(store *s, study_record *study, int64_t seq, con
     return STORE_OK;
 }
 
-static store_status apply_renewed(store *s, const study_record *study, const store_event *event,
-                                  store_error *err)
+static store_status apply_trial_renewed(store *s, study_record *study, const store_event *event,
+                                        store_error *err)
 {
     trial_record trial;
     store_status status = s->backend->trial_load(s, study->study, event->u.renewed.trial, &trial, err);
@@ -165,7 +176,8 @@ static store_status apply_renewed(store *s, const study_record *study, const sto
     return s->backend->trial_renew(s, study->study, event, err);
 }
 
-static store_status apply_requeued(store *s, study_record *study, const store_event *event, store_error *err)
+static store_status apply_trial_requeued(store *s, study_record *study, const store_event *event,
+                                         store_error *err)
 {
     int64_t number = event->u.requeued.trial;
     trial_record trial;
@@ -183,8 +195,8 @@ static store_status apply_requeued(store *s, study_record *study, const store_ev
     return STORE_OK;
 }
 
-static store_status apply_told(store *s, study_record *study, int64_t seq, const store_event *event,
-                               store_error *err)
+static store_status apply_trial_told(store *s, study_record *study, const store_event *event,
+                                     store_error *err)
 {
     int64_t number = event->u.told.trial;
     trial_record trial;
@@ -192,7 +204,7 @@ static store_status apply_told(store *s, study_record *study, int64_t seq, const
     if (status)
         return status;
     int32_t attempt = event->u.told.attempt > 0 ? event->u.told.attempt : trial.attempt;
-    status = s->backend->trial_tell(s, study->study, seq, attempt, event, err);
+    status = s->backend->trial_tell(s, study->study, study->last_seq, attempt, event, err);
     if (status)
         return status;
     move_trial(study, trial.state, event->u.told.state);
@@ -206,15 +218,16 @@ static store_status apply_told(store *s, study_record *study, int64_t seq, const
     return STORE_OK;
 }
 
-static store_status apply_proposed(store *s, study_record *study, const store_event *event, store_error *err)
+static store_status apply_trial_proposed(store *s, study_record *study, const store_event *event,
+                                         store_error *err)
 {
     if (event->u.proposed.trial != study->trials + 1)
         return out_of_order(err, study);
     return queue_picks(s, study, -1, &event->u.proposed.pick, 1, err);
 }
 
-static store_status apply_late(store *s, study_record *study, int64_t seq, const store_event *event,
-                               store_error *err)
+static store_status apply_late_result_told(store *s, study_record *study, const store_event *event,
+                                           store_error *err)
 {
     int64_t number = event->u.late.trial;
     trial_record trial;
@@ -223,7 +236,7 @@ static store_status apply_late(store *s, study_record *study, int64_t seq, const
         return status;
     if (!trial.has_value)
         return no_trial(err, study, number, "completed with a value");
-    status = s->backend->late_result_insert(s, study->study, seq, event, err);
+    status = s->backend->late_result_insert(s, study->study, study->last_seq, event, err);
     if (status)
         return status;
     study->observations++;
@@ -236,8 +249,8 @@ static store_status apply_late(store *s, study_record *study, int64_t seq, const
     return STORE_OK;
 }
 
-static store_status apply_amended(store *s, study_record *study, int64_t seq, const store_event *event,
-                                  store_error *err)
+static store_status apply_trial_amended(store *s, study_record *study, const store_event *event,
+                                        store_error *err)
 {
     int64_t number = event->u.amended.trial;
     trial_record trial;
@@ -246,7 +259,7 @@ static store_status apply_amended(store *s, study_record *study, int64_t seq, co
         return status;
     if (trial.state == TRIAL_QUEUED || trial.state == TRIAL_PENDING)
         return no_trial(err, study, number, "told");
-    status = s->backend->trial_amend(s, study->study, seq, event, err);
+    status = s->backend->trial_amend(s, study->study, study->last_seq, event, err);
     if (status)
         return status;
     move_trial(study, trial.state, event->u.amended.state);
@@ -257,8 +270,8 @@ static store_status apply_amended(store *s, study_record *study, int64_t seq, co
     return STORE_OK;
 }
 
-static store_status apply_measured(store *s, const study_record *study, const store_event *event,
-                                   store_error *err)
+static store_status apply_trial_measured(store *s, study_record *study, const store_event *event,
+                                         store_error *err)
 {
     trial_record trial;
     store_status status = s->backend->trial_load(s, study->study, event->u.measured.trial, &trial, err);
@@ -269,14 +282,14 @@ static store_status apply_measured(store *s, const study_record *study, const st
     return s->backend->measurement_put(s, study->study, event, err);
 }
 
-static store_status apply_observed(store *s, study_record *study, int64_t seq, const store_event *event,
-                                   store_error *err)
+static store_status apply_observations_added(store *s, study_record *study, const store_event *event,
+                                             store_error *err)
 {
     store_status status = STORE_OK;
     for (size_t i = 0; !status && i < event->u.observed.n; i++) {
         const store_observation *o = &event->u.observed.list[i];
         store_imported row = {.observation = study->imported + 1 + (int64_t)i,
-                              .told_seq = seq,
+                              .told_seq = study->last_seq,
                               .imported_at = event->time,
                               .candidate = o->candidate,
                               .state = TRIAL_COMPLETED,
@@ -294,18 +307,28 @@ static store_status apply_observed(store *s, study_record *study, int64_t seq, c
     return status;
 }
 
-static store_status apply_reobserved(store *s, study_record *study, int64_t seq, const store_event *event,
-                                     store_error *err)
+static store_status apply_observation_amended(store *s, study_record *study, const store_event *event,
+                                              store_error *err)
 {
     int64_t number = event->u.reobserved.observation;
     bool had_value;
     if (number < 1 || number > study->imported)
         return store_fail(err, STORE_NOT_FOUND, "study %lld has no observation %lld", (long long)study->study,
                           (long long)number);
-    store_status status = s->backend->observation_amend(s, study->study, seq, event, &had_value, err);
+    store_status status =
+        s->backend->observation_amend(s, study->study, study->last_seq, event, &had_value, err);
     study->observations += event->u.reobserved.has_value - had_value;
     return status;
 }
+
+/* Changes the tables by an event, and *study, whose last_seq is already the event's. */
+typedef store_status applied(store *s, study_record *study, const store_event *event, store_error *err);
+
+static applied *const apply[STORE_EVENT_TYPES] = {
+#define X(enumerator, name) [enumerator] = apply_##name,
+    STORE_EVENT_LIST(X)
+#undef X
+};
 
 store_status store_apply(store *s, study_record *record, int64_t epoch, const store_event *event,
                          const char *payload, store_error *err)
@@ -323,67 +346,7 @@ store_status store_apply(store *s, study_record *record, int64_t epoch, const st
     status = s->backend->log_append(s, record->study, seq, event, payload, &record->chain, err);
     if (status)
         return status;
-    switch (event->type) {
-    case EVENT_STUDY_CREATED: /* study_insert has written all of it */
-        break;
-    case EVENT_STUDY_CHANGED:
-        status = apply_changed(s, record, event, err);
-        break;
-    case EVENT_CANDIDATES_SET:
-        status = apply_candidates(s, record, event, err);
-        break;
-    case EVENT_CANDIDATES_ADDED:
-        status = apply_added(s, record, event, err);
-        break;
-    case EVENT_CANDIDATES_RETIRED:
-        status = apply_retired(s, record, event, err);
-        break;
-    case EVENT_CANDIDATES_RESTORED:
-        status = apply_restored(s, record, event, err);
-        break;
-    case EVENT_CANDIDATES_KEYED:
-        status = apply_keyed(s, record, event, err);
-        break;
-    case EVENT_BATCH_PLANNED:
-        status = apply_planned(s, record, event, err);
-        break;
-    case EVENT_BATCH_EXTENDED:
-        status = apply_extended(s, record, event, err);
-        break;
-    case EVENT_TRIAL_ISSUED:
-        status = apply_issued(s, record, seq, event, err);
-        break;
-    case EVENT_TRIAL_RENEWED:
-        status = apply_renewed(s, record, event, err);
-        break;
-    case EVENT_TRIAL_REQUEUED:
-        status = apply_requeued(s, record, event, err);
-        break;
-    case EVENT_TRIAL_TOLD:
-        status = apply_told(s, record, seq, event, err);
-        break;
-    case EVENT_OBSERVATIONS_ADDED:
-        status = apply_observed(s, record, seq, event, err);
-        break;
-    case EVENT_OBSERVATION_AMENDED:
-        status = apply_reobserved(s, record, seq, event, err);
-        break;
-    case EVENT_TRIAL_PROPOSED:
-        status = apply_proposed(s, record, event, err);
-        break;
-    case EVENT_LATE_RESULT_TOLD:
-        status = apply_late(s, record, seq, event, err);
-        break;
-    case EVENT_TRIAL_AMENDED:
-        status = apply_amended(s, record, seq, event, err);
-        break;
-    case EVENT_TRIAL_MEASURED:
-        status = apply_measured(s, record, event, err);
-        break;
-    case STORE_EVENT_TYPES:
-        break;
-    }
     record->last_seq = seq;
     record->updated_at = event->time;
-    return status;
+    return apply[event->type](s, record, event, err);
 }

@@ -220,8 +220,8 @@ typedef struct store_key {
 
 /* ---- events -------------------------------------------------------------------------------------------- */
 
-/* X(enumerator, name in the log). Names are stored: never change one. Each has its members in event_list.c.
- * */
+/* X(enumerator, name in the log). Names are stored: never change one. For each, event_list.c, apply.c and
+ * server/replay/check_*.c have an entry of that name. */
 #define STORE_EVENT_LIST(X)                                                                                  \
     X(EVENT_STUDY_CREATED, study_created)                                                                    \
     X(EVENT_STUDY_CHANGED, study_changed)                                                                    \

@@ -199,33 +199,36 @@ static void record_amendment(study *s, const trial *t, uint32_t best_candidate, 
     commit_record(s->commit, &event);
 }
 
+/* The trial whose result the request amends; NULL: the request is refused. */
+static trial *amendable(study *s, study_request *request, const wire_result *result)
+{
+    store_status status = STORE_OK;
+    trial *t = NULL;
+    if (request->number >= 1 && request->number <= s->trials)
+        t = study_recall_trial(s, request->number, &status);
+    if (status != STORE_OK)
+        reply_store_problem(request, status);
+    else if (!t)
+        reply_problem(request, REPLY_NOT_FOUND, NULL, "there is no trial %lld", (long long)request->number);
+    else if (t->state == TRIAL_QUEUED || t->state == TRIAL_PENDING)
+        reply_problem(request, REPLY_CONFLICT, NULL, "the trial is %s: only a reported result can be amended",
+                      trial_state_name(t->state));
+    else if (result->has_value && t->candidate >= study_candidates(s))
+        reply_problem(request, REPLY_CONFLICT, NULL, "%s", study_breaks_constraint);
+    else
+        return t;
+    return NULL;
+}
+
 void study_amend(study *s, study_request *request)
 {
     wire_result *result = &((wire_amendment *)request->context)->result;
     wire_errors errors = {0};
-    store_status status = STORE_OK;
     char *recorded = NULL;
     int64_t time = clock_now();
-    trial *t = NULL;
-    if (request->number >= 1 && request->number <= s->trials)
-        t = study_recall_trial(s, request->number, &status);
-    if (status != STORE_OK) {
-        reply_store_problem(request, status);
+    trial *t = amendable(s, request, result);
+    if (!t)
         return;
-    }
-    if (!t) {
-        reply_problem(request, REPLY_NOT_FOUND, NULL, "there is no trial %lld", (long long)request->number);
-        return;
-    }
-    if (t->state == TRIAL_QUEUED || t->state == TRIAL_PENDING) {
-        reply_problem(request, REPLY_CONFLICT, NULL, "the trial is %s: only a reported result can be amended",
-                      trial_state_name(t->state));
-        return;
-    }
-    if (result->has_value && t->candidate >= study_candidates(s)) {
-        reply_problem(request, REPLY_CONFLICT, NULL, "%s", study_breaks_constraint);
-        return;
-    }
     if (!result_values_read(s->config, result, "", &recorded, &errors)) {
         reply_undecodable(request, errors.n > 0 ? WIRE_INVALID : WIRE_NO_MEMORY, &errors);
         goto out;
@@ -246,7 +249,7 @@ void study_amend(study *s, study_request *request)
         now.state = t->state == TRIAL_STOPPED ? TRIAL_STOPPED : TRIAL_COMPLETED;
     else
         now.state = result->outcome == WIRE_INFEASIBLE ? TRIAL_INFEASIBLE : TRIAL_FAILED;
-    status = amend(s, t, &now);
+    store_status status = amend(s, t, &now);
     const trial *best = t;
     if (status == STORE_OK && s->best_trial && s->best_trial != t->id)
         best = study_recall_trial(s, s->best_trial, &status);
