@@ -86,7 +86,10 @@ async function outliers(site) {
 async function attention(site) {
   await with_(site.chrome, {}, async (page) => {
     const old = new Date(Date.now() - 55 * 60e3).toISOString();
-    const quiet = (study) => (study.id === 'molecules' ? { ...study, updated_at: old, trials_pending: 0 } : study);
+    const quiet = (study) => {
+      if (study.id === 'molecules') return { ...study, updated_at: old, trials_pending: 0, trials_failed: 2 };
+      return study.id === 'bread' ? { ...study, updated_at: new Date().toISOString() } : study; // however long ago other tests changed it
+    };
     await changed(page, '**/v1/studies?*', (answer) => ({ ...answer, items: answer.items.map(quiet) }));
     await changed(page, '**/v1/studies/molecules', quiet);
     await page.goto(`${site.url}/#/`);
@@ -99,6 +102,7 @@ async function attention(site) {
     await find('failing', '.badge.amber');
     await find('failing', 'text=all 30 trials failed');
     await find('molecules', 'text=no worker for 55:');
+    await find('molecules', 'text=2 failed (0.7 %)');
     await find('bread', 'text=6 failed');
     await page.getByLabel('Filter').fill('');
     await page.getByLabel('State', { exact: true }).selectOption('attention');

@@ -39,8 +39,9 @@ export function plural(n, one, many = `${one}s`) {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
+// With a space at which no line is broken.
 export function percent(share) {
-  return `${(100 * share).toFixed(share < 0.1 && share > 0 ? 1 : 0)} %`;
+  return `${(100 * share).toFixed(share < 0.1 && share > 0 ? 1 : 0)}\u00a0%`;
 }
 
 // 0.0042 → "4.2 ms", 75 → "1:15", 4000 → "1 h 06 min"

@@ -7,7 +7,7 @@ import { may } from './role.js';
 import { address, here, setQuery } from './router.js';
 import { drawnAs, saveButtons } from './save-menu.js';
 import { readSeries, speed } from './series.js';
-import { needsAttention, troubles } from './health.js';
+import { failing, needsAttention, troubles } from './health.js';
 import { sparkline } from './sparkline.js';
 import { actions, hasFront, objective, told } from './study-actions.js';
 import { tokenButton } from './token.js';
@@ -110,7 +110,7 @@ class Row {
       study.trials_pending ? h('small', {}, `${count(study.trials_pending)} pending`) : null,
     );
     replace(this.progress, progressCell(study));
-    if (study.trials_failed && !words.length) this.progress.append(h('small', {}, `${count(study.trials_failed)} failed (${percent(study.trials_failed / told(study))})`));
+    if (study.trials_failed && !failing(study)) this.progress.append(h('small', {}, `${count(study.trials_failed)} failed (${percent(study.trials_failed / told(study))})`));
     replace(this.best, bestCell(study));
     if (this.shownState !== study.state) actions(study, this.done).then((buttons) => this.showActions(study.id, buttons));
     this.shownState = study.state;
