@@ -16,6 +16,7 @@ struct events;
 struct metrics;
 struct notify;
 struct registry;
+struct series_cache;
 
 typedef struct app {
     const server_config *config;
@@ -33,6 +34,7 @@ typedef struct app {
     struct metrics *metrics;
     struct notify *notify;                /* NULL: nobody is notified */
     struct definition_cache *definitions; /* NULL: none are kept */
+    struct series_cache *series;          /* answers to requests for series */
     atomic_size_t waiting;                /* asks that wait for a trial */
     /* What callers hold; NULL: not counted. */
     budget *places;       /* to wait in; --max-waiting */

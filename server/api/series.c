@@ -2,15 +2,18 @@
 #include "proto/integer.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
+#include "server/base/log.h"
 #include "server/data/definition.h"
+#include "server/data/series_cache.h"
 #include "server/data/series_read.h"
 #include "server/http/paging.h"
 #include "server/watch/event_streams.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct found_study {
-    int64_t number;
+    int64_t number, last_seq, updated_at;
     double cost;            /* of its results */
     store_status status;    /* of reading its definition */
     wire_study *definition; /* owned */
@@ -20,6 +23,8 @@ static void take_study(void *arg, const store_study *row)
 {
     found_study *found = arg;
     found->number = row->study;
+    found->last_seq = row->last_seq;
+    found->updated_at = row->updated_at;
     found->cost = row->cost;
     found->status = study_config_read(&found->definition, row->definition);
 }
@@ -40,54 +45,92 @@ static bool find_metric(http_request *request, const wire_study *definition, con
     return false;
 }
 
-static void answer(http_request *request, series *s, wire_series_kind kind)
+/* The text is owned. NULL: out of memory. */
+static char *encode(series *s, wire_series_kind kind, size_t *size)
 {
     size_t n;
     int64_t count;
+    char *text;
     wire_writer w = WIRE_WRITER_INIT;
     const wire_series_point *kept = series_finish(s, &n, &count);
     wire_encode_series(&w, kind, kept, n, count);
-    http_answer_json(request, 200, &w);
+    return wire_writer_finish(&w, &text, size) ? text : NULL;
+}
+
+/* The series of a study that was found, whose definition is taken. metric: as in find_metric. *text is owned. */
+static store_status compute(char **text, size_t *size, const series_key *key, store *from, found_study *found,
+                            const wire_metric *metric)
+{
+    running_costs costs = {0};
+    store_status status = STORE_OK;
+    wire_series_kind kind = !metric             ? WIRE_SERIES_VOLUMES
+                            : !metric->has_goal ? WIRE_SERIES_PLAIN
+                                                : WIRE_SERIES_VALUES;
+    series *s = series_new((size_t)key->points, metric && metric->minimize);
+    if (!s)
+        return STORE_NO_MEMORY;
+    if (found->cost > 0.0) {
+        status = running_costs_read(&costs, from, found->number);
+        series_show_costs(s, &costs);
+    }
+    if (status == STORE_OK)
+        status = series_read(s, from, found->number, &found->definition, metric);
+    if (status == STORE_OK && !(*text = encode(s, kind, size)))
+        status = STORE_NO_MEMORY;
+    series_free(s);
+    running_costs_clear(&costs);
+    return status;
+}
+
+/* The state of the study was read before its values, so an answer that is kept is never older than its key says. */
+static store_status find_or_compute(http_request *request, int64_t points, found_study *found,
+                                    const wire_metric *metric)
+{
+    app *a = request->app;
+    struct http_answer *answer = &request->answer;
+    const char *name = request->query[HTTP_QUERY_METRIC];
+    const series_key key = {.study = found->number,
+                            .last_seq = found->last_seq,
+                            .updated_at = found->updated_at,
+                            .points = points,
+                            .metric = name ? name : ""};
+    answer->body = series_cache_find(a->series, &key, &answer->size);
+    if (answer->body)
+        return STORE_OK;
+    log_event(LOG_DEBUG, "series_read", "study", request->study, NULL);
+    store_status status = compute(&answer->body, &answer->size, &key, a->store, found, metric);
+    if (status == STORE_OK)
+        series_cache_keep(a->series, &key, answer->body, answer->size);
+    return status;
 }
 
 void handle_series(http_request *request)
 {
     found_study found = {0};
     store_error error = {0};
-    running_costs costs = {0};
     const wire_metric *metric = NULL;
     int64_t points = SERIES_POINTS_DEFAULT;
     if (!query_integer(request, HTTP_QUERY_POINTS, "points", SERIES_POINTS_MIN, SERIES_POINTS_MAX, &points))
         return;
-    store *st = request->app->store;
-    store_status status = store_read_study(st, request->study, take_study, &found, &error);
-    series *s = NULL;
+    store_status status = store_read_study(request->app->store, request->study, take_study, &found, &error);
     if (status == STORE_OK)
         status = found.status;
     if (status == STORE_OK && !find_metric(request, found.definition, &metric)) {
         wire_study_free(found.definition);
         return;
     }
-    wire_series_kind kind = !metric             ? WIRE_SERIES_VOLUMES
-                            : !metric->has_goal ? WIRE_SERIES_PLAIN
-                                                : WIRE_SERIES_VALUES;
-    if (status == STORE_OK && !(s = series_new((size_t)points, metric && metric->minimize)))
-        status = STORE_NO_MEMORY;
-    if (status == STORE_OK && found.cost > 0.0) {
-        status = running_costs_read(&costs, st, found.number);
-        series_show_costs(s, &costs);
-    }
     if (status == STORE_OK)
-        status = series_read(s, st, found.number, &found.definition, metric);
-    if (status == STORE_OK)
-        answer(request, s, kind);
-    else if (status == STORE_NOT_FOUND)
-        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
-    else
-        http_answer_store_problem(request, status);
-    series_free(s);
-    running_costs_clear(&costs);
+        status = find_or_compute(request, points, &found, metric);
     wire_study_free(found.definition);
+    if (status == STORE_OK) {
+        request->answer.status = 200;
+        request->answer.content_type = "application/json";
+        http_answer_again(request);
+    } else if (status == STORE_NOT_FOUND) {
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
+    } else {
+        http_answer_store_problem(request, status);
+    }
 }
 
 static void open_stream(http_request *request, int64_t after)

@@ -10,6 +10,7 @@
 #include "server/base/supervisor.h"
 #include "server/commands/database.h"
 #include "server/data/definition_cache.h"
+#include "server/data/series_cache.h"
 #include "server/http/auth.h"
 #include "server/http/http.h"
 #include "server/notify/notify.h"
@@ -86,6 +87,7 @@ static void stop(running *r)
     budget_free(r->app.reads);
     budget_free(r->app.buffered);
     definition_cache_free(r->app.definitions);
+    series_cache_free(r->app.series);
 }
 
 /* ---- stopping in time ------------------------------------------------------------------------------------- */
@@ -136,7 +138,8 @@ static bool open_budgets_and_caches(app *a)
     a->reads = budget_new();
     a->buffered = budget_new();
     a->definitions = definition_cache_new(DEFINITION_CACHE_SHORTEST, DEFINITION_CACHE_BYTES);
-    return a->definitions && a->places && a->streams && a->reads && a->buffered;
+    a->series = series_cache_new(SERIES_CACHE_BYTES);
+    return a->definitions && a->series && a->places && a->streams && a->reads && a->buffered;
 }
 
 /* The first part that could not be made. */

@@ -88,6 +88,28 @@ def test_reads_do_not_queue_before_asks():
         assert statistics.median(times) < statistics.median(reads), (times, reads)
 
 
+def test_viewers_of_a_series_have_it_read_once():
+    """While the study does not change; each change shows at once, as it does after a restart."""
+    with Server("--log-level", "debug") as server:
+        study = told(server.client(), 500)
+        path = f"/v1/studies/{study}/series"
+
+        def answers(query=""):
+            return {server.client().get(path + query).body for _ in range(6)}
+
+        seen = list(answers())
+        for value in (2.5, 3.5):
+            answer = server.client().post(f"/v1/studies/{study}/trials/1/amend", {"value": value})
+            assert answer.status == 200, answer
+            seen += answers()
+        assert len(set(seen)) == len(seen) == 3, len(seen)
+        assert answers("?metric=value") == {seen[-1]}
+        assert len(answers("?points=10")) == 1
+        assert server.stop().count("series_read") == 5
+        server.start()
+        assert answers() == {seen[-1]}
+
+
 def test_one_caller_has_few_long_requests_in_progress():
     with Server("--max-reads", "3") as server:
         client = server.client()
