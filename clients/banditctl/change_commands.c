@@ -4,6 +4,7 @@
 #include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
+#include "clients/banditctl/trial.h"
 #include "proto/encode.h"
 #include "proto/json_parse.h"
 
@@ -63,8 +64,9 @@ exit_status command_candidates_mark(const arguments *a)
     return status;
 }
 
-static void print_candidate(const json_t *candidate)
+static void print_candidate(const json_t *candidate, const trial_names *unused)
 {
+    (void)unused;
     static const char *const keys[] = {"candidate", "pulls", "mean"}, *const believed[] = {"mean", "std"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const json_t *member = json_object_get(candidate, keys[i]);
@@ -97,24 +99,25 @@ static char *filters(const arguments *a)
     return query;
 }
 
-exit_status command_candidates_list(const arguments *a)
+/* Reads the pages at the study's path followed by `rest`, and prints each item. filter: more of the query, "" or "&…" */
+static exit_status print_pages(const arguments *a, const char *rest, const char *filter,
+                               void (*print)(const json_t *item, const trial_names *names),
+                               const trial_names *names)
 {
-    char *sort = url_escape(option_text(a, OPTION_SORT)), *filter = filters(a), *token = NULL;
+    char *token = NULL;
     exit_status status;
-    if (!option_given(a, OPTION_JSON))
-        print_header("candidate    pulls        mean         expected               std                    ");
     do {
-        char *rest = format_text("/candidates?limit=1000&sort=%s%s%s%s", sort, filter,
-                                 token ? "&page_token=" : "", token ? token : "");
-        char *path = study_path(a->operands[0], rest);
+        char *query =
+            format_text("%s?limit=1000%s%s%s", rest, filter, token ? "&page_token=" : "", token ? token : "");
+        char *path = study_path(a->operands[0], query);
         http_request request = {.method = "GET", .path = path, .cancel = -1};
         json_t *page;
-        const json_t *candidate;
+        const json_t *item;
         size_t i;
         status = call(a, &request, &page);
         if (!option_given(a, OPTION_JSON))
-            json_array_foreach(json_object_get(page, "items"), i, candidate) print_candidate(candidate);
-        free(rest);
+            json_array_foreach(json_object_get(page, "items"), i, item) print(item, names);
+        free(query);
         free(path);
         free(token);
         const char *next = json_text(page, "next_page_token", NULL);
@@ -122,8 +125,57 @@ exit_status command_candidates_list(const arguments *a)
         json_decref(page);
     } while (status == STATUS_OK && token);
     free(token);
+    return status;
+}
+
+exit_status command_candidates_list(const arguments *a)
+{
+    char *sort = url_escape(option_text(a, OPTION_SORT)), *filter = filters(a);
+    char *query = format_text("&sort=%s%s", sort, filter);
+    if (!option_given(a, OPTION_JSON))
+        print_header("candidate    pulls        mean         expected               std                    ");
+    exit_status status = print_pages(a, "/candidates", query, print_candidate, NULL);
+    free(query);
     free(filter);
     free(sort);
+    return status;
+}
+
+/* ---- imported results ------------------------------------------------------------------------------ */
+
+static void print_observation(const json_t *observation, const trial_names *names)
+{
+    static const char *const keys[] = {"observation", "state", "value"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const json_t *member = json_object_get(observation, keys[i]);
+        char *text = member ? printable_value(member) : duplicate("-");
+        printf("%s%-12s", i > 0 ? " " : "", text);
+        free(text);
+    }
+    if (json_object_get(observation, "candidate"))
+        printf(" candidate=%lld", json_count(observation, "candidate"));
+    char *key = printable_member(observation, "key", "");
+    if (*key)
+        printf(" key=%s", key);
+    free(key);
+    trial_values values;
+    trial_values_init(&values, observation, names);
+    trial_values_print(&values, names);
+    trial_values_clear(&values);
+    putchar('\n');
+}
+
+exit_status command_observations_list(const arguments *a)
+{
+    trial_names names = {0};
+    bool json = option_given(a, OPTION_JSON);
+    exit_status status = json ? STATUS_OK : call_trial_names(a, &names);
+    if (status == STATUS_OK) {
+        if (!json)
+            print_header("observation  state        value");
+        status = print_pages(a, "/observations", "", print_observation, &names);
+    }
+    trial_names_clear(&names);
     return status;
 }
 

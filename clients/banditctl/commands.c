@@ -69,6 +69,8 @@ static const command commands[] = {
      NULL},
     {"amend", "STUDY TRIAL [VALUE]", 2, 3, BIT(OUTCOME) | BIT(REASON), command_amend,
      "correct a reported result: to another VALUE, or with --state to failed or infeasible", NULL},
+    {"observations list", "STUDY", 1, 1, 0, command_observations_list,
+     "list imported results: number, state, value, candidate, and the values by name", NULL},
     {"observations amend", "STUDY NUMBER [VALUE]", 2, 3, BIT(OUTCOME) | BIT(REASON), command_amend,
      "correct an imported result: to another VALUE, or with --state failed take it back", NULL},
     {"import", "STUDY FILE", 2, 2, BIT(BROKEN) | BIT(IGNORE), command_import,

@@ -17,6 +17,7 @@ exit_status command_candidates_upload(const arguments *a);
 exit_status command_candidates_add(const arguments *a);
 exit_status command_candidates_mark(const arguments *a); /* retire, restore */
 exit_status command_candidates_list(const arguments *a);
+exit_status command_observations_list(const arguments *a);
 exit_status command_import(const arguments *a);
 exit_status command_propose(const arguments *a);
 exit_status command_amend(const arguments *a);

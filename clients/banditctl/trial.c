@@ -1,6 +1,7 @@
 #include "clients/banditctl/trial.h"
 #include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
+#include "clients/banditctl/printable.h"
 #include "proto/encode.h"
 #include "proto/json_parse.h"
 
@@ -77,6 +78,16 @@ void trial_values_clear(trial_values *values)
     }
     free(values->items);
     *values = (trial_values){0};
+}
+
+void trial_values_print(const trial_values *values, const trial_names *names)
+{
+    for (size_t i = 0; names->given && i < values->n; i++) {
+        char *name = printable(values->items[i].name), *text = printable(values->items[i].text);
+        printf(" %s=%s", name, text);
+        free(name);
+        free(text);
+    }
 }
 
 char *trial_json(const trial_context *context, const json_t *trial, size_t *size)

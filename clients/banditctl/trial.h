@@ -29,6 +29,8 @@ typedef struct trial_values {
 /* The values of a trial from the response to an ask. A parameter that is not active has no value. */
 void trial_values_init(trial_values *out, const json_t *trial, const trial_names *names);
 void trial_values_clear(trial_values *values);
+/* Prints " name=value" for each, unless the names are x0, x1, … */
+void trial_values_print(const trial_values *values, const trial_names *names);
 
 /* What else a command may use: {study}, {trial}, … One struct per trial. */
 typedef struct trial_context {

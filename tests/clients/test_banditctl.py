@@ -517,17 +517,6 @@ def test_candidates_by_key(site):
     assert site.output("candidates", "add", "k", "more.csv", "--ignore", "shelf") == "1 candidate added\n"
 
 
-def test_imported_results_are_amended(site):
-    site.study()
-    (site.folder / "earlier.csv").write_text("candidate,value\n1,9.9\n3,0.1\n")
-    site.output("import", "s", "earlier.csv")
-    site.output("observations", "amend", "s", 1, 0.99, "--reason", "a slip")
-    assert site.server.client().read("s", "observations/1")["value"] == 0.99
-    site.output("observations", "amend", "s", 2, "--state", "failed")
-    assert site.server.client().read("s", "observations/2")["state"] == "failed"
-    assert site.run("observations", "amend", "s", 2).returncode == 2
-
-
 def test_a_study_is_set_renamed_and_copied(site):
     site.study()
     site.output("study", "set", "s", "horizon=77", "display_name=two words")
