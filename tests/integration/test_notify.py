@@ -10,7 +10,7 @@ import threading
 import time
 
 from server import Server
-from support import definition, eventually, refusal
+from support import definition, eventually, grid, refusal
 
 PRIVATE = "--notify-private"
 
@@ -208,6 +208,38 @@ def test_failing_and_stuck():
         client.ask("s", 1, lease_seconds=1)
         eventually(lambda: receiver.names() == ["failing", "stuck"])
         assert receiver.events()[1]["reason"] == "the last lease has expired, and no worker has a trial"
+
+
+def test_stuck_when_planning_finds_no_candidate():
+    with Receiver() as receiver, Server(PRIVATE) as server:
+        client = server.client()
+        put(client, {"url": receiver.url, "events": ["stuck", "finished"]})
+        client.create(definition(id="s", points=[[0, 0], [1, 1]]))
+        assert client.post("/v1/studies/s/candidates/retire", {"candidates": [0, 1]}).status == 200
+        for _ in range(2):
+            refusal(client.post("/v1/studies/s/ask", {}), 409)
+        client.request("PATCH", "/v1/studies/s", {"state": "finished"})
+        eventually(lambda: receiver.names() == ["stuck", "finished"], receiver.names())
+        event = receiver.events()[0]
+        assert (event["study"], event["reason"]) == ("s", "no candidate is left that may be handed out"), event
+
+
+def test_stuck_when_no_point_seems_to_keep_all_bounds():
+    metrics = [{"name": "v", "goal": "minimize"}, {"name": "w", "goal": "minimize", "at_most": -5}]
+    with Receiver() as receiver, Server(PRIVATE) as server:
+        client = server.client()
+        put(client, {"url": receiver.url, "events": ["stuck", "finished"]})
+        domain = {"type": "candidates", "points": grid(8)}
+        client.create({"id": "s", "metrics": metrics, "aim": "best", "feedback": "async", "seed": 3, "domain": domain})
+        for step in range(9):
+            trials = client.ask("s", 3, wait_seconds=30)["trials"]
+            told = [{"trial": t["id"], "values": {"v": t["point"][0], "w": 1 + t["point"][1]}} for t in trials]
+            client.tell("s", told)
+            assert receiver.got == [] or step >= 6, "20 results are required"
+        assert client.study("s")["advice"] == "no_feasible_point"
+        client.request("PATCH", "/v1/studies/s", {"state": "finished"})
+        eventually(lambda: receiver.names() == ["stuck", "finished"], receiver.names())
+        assert receiver.events()[0]["reason"] == "no point seems to keep all bounds"
 
 
 def test_what_is_refused():
