@@ -146,7 +146,7 @@ async function operator(site) {
     await page.getByRole('link', { name: 'Workers' }).click();
     const failed = (name) => page.locator(`tr:has(td:text-is("${name}")) td`).nth(2);
     await failed('node-04').waitFor();
-    assert.match(await failed('node-04').textContent(), /^4 \(100 %\)$/);
+    assert.match(await failed('node-04').textContent(), /^4 \(100\s%\)$/);
     for (const well of ['node-01', 'node-02', 'node-03', 'node-05', 'node-06']) assert.equal(await failed(well).textContent(), '0');
     await page.getByRole('link', { name: 'Trials', exact: true }).click();
     await page.getByLabel('Worker', { exact: true }).fill('node-04');

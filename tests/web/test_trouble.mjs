@@ -153,7 +153,7 @@ async function retries(site) {
     await page.goto(`${site.url}/#/studies/retries/workers`);
     const failed = (name) => page.locator(`tr:has(td:text-is("${name}")) td`).nth(2).textContent();
     await page.waitForSelector('td:text-is("sick")');
-    assert.match(await failed('sick'), /^3 \(100 %\)$/);
+    assert.match(await failed('sick'), /^3 \(100\s%\)$/);
     assert.equal(await failed('well'), '0');
     assert.equal(await page.locator('.gantt .s-failed').count(), 3);
   });
