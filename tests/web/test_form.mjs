@@ -50,7 +50,7 @@ async function file(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/new`);
     await page.getByLabel('Id', { exact: true }).fill('by-file');
-    await page.getByLabel('Kind').selectOption('candidates');
+    await page.getByLabel('A list of candidates').check();
     await page.getByLabel('File with the candidates').setInputFiles({ name: 'points.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b,c\n1,2,3\n4,5,6\n7,8,10\n') });
     await until('the features are counted', async () => (await page.getByLabel('Features').inputValue()) === '3');
     await page.click('text=Create the study');
@@ -128,7 +128,7 @@ async function algorithms(site) {
       await page.goto(`${site.url}/#/new`);
       const id = `form-${name.replaceAll('_', '-')}`;
       await page.getByLabel('Id', { exact: true }).fill(id);
-      await page.getByLabel('Kind').selectOption('candidates');
+      await page.getByLabel('A list of candidates').check();
       await page.getByLabel('Points, one per line').fill('0, 0\n0.5, 0.5\n1, 0\n0.2, 0.8');
       await page.click('summary:text-is("Algorithm")');
       await page.getByLabel('Algorithm', { exact: true }).selectOption(name);
@@ -148,7 +148,7 @@ async function aim(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/new`);
     await page.getByLabel('Id', { exact: true }).fill('by-aim');
-    await page.getByLabel('Kind').selectOption('candidates');
+    await page.getByLabel('A list of candidates').check();
     await page.getByLabel('Points, one per line').fill('0, 0\n0.5, 0.5\n1, 0\n0.2, 0.8');
     await page.click('summary:text-is("Algorithm")');
     await page.getByLabel('Lengthscale').fill('0.5');
@@ -364,7 +364,10 @@ async function complete(site) {
     await page.click('text=Add a metric');
     await page.getByLabel('Role', { exact: true }).nth(1).selectOption('objective'); // several objectives have thresholds
     await look();
-    await inTurn(page.getByLabel('Kind', { exact: true }));
+    for (const card of await page.getByRole('radio').all()) {
+      await card.check();
+      await look();
+    }
     assert.deepEqual(wanted.filter((pointer) => !seen.has(pointer)), [], 'members without a field');
     // A copy has what a definition may have, and nothing that the server adds.
     const copied = await page.evaluate(async (names) => {
@@ -380,7 +383,7 @@ async function keys(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/new`);
     await page.getByLabel('Id', { exact: true }).fill('by-keys');
-    await page.getByLabel('Kind').selectOption('candidates');
+    await page.getByLabel('A list of candidates').check();
     await page.getByLabel('Points, one per line').fill('0, 1\n1, 0\n1, 1');
     await page.click('summary:text-is("Keys of the points")');
     await page.getByLabel('Keys, one per line').fill('\nCCN\nC C, O');

@@ -66,7 +66,7 @@ async function look(site, look_, name) {
 async function spaceForm(site, look_) {
   await with_(site.chrome, { ...LOOKS[look_] }, async (page) => {
     await page.goto(`${site.url}/#/new`);
-    await page.getByLabel('Kind').selectOption('space');
+    await page.getByLabel('Named parameters').check();
     await page.click('text=Add a parameter');
     await page.locator('.parameter').nth(1).getByLabel('Type').selectOption('categorical');
     await page.click('summary:text-is("Algorithm")');

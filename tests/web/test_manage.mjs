@@ -54,6 +54,41 @@ async function bulk(site) {
   });
 }
 
+// One study is deleted after its name, or its id, was entered. Enter and Escape do nothing to it before.
+async function deleted(site) {
+  for (const id of ['delete-1', 'delete-2']) await site.api.create({ id, display_name: id === 'delete-1' ? 'Old oven' : undefined, metric: { name: 'loss', goal: 'minimize' }, domain: { type: 'candidates', points: [[0], [1]] } });
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/delete-1`);
+    const button = page.getByRole('button', { name: 'Delete delete-1', exact: true });
+    const name = page.getByLabel('Name of the study');
+    const sure = page.locator('dialog').getByRole('button', { name: 'Delete', exact: true });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await name.waitFor();
+    assert.equal(await name.evaluate((input) => document.activeElement === input), true);
+    for (const text of ['', 'Old', 'delete-2']) {
+      await name.fill(text);
+      await page.keyboard.press('Enter');
+      assert.equal(await sure.isDisabled(), true, text);
+    }
+    await page.keyboard.press('Escape');
+    await until('the focus is on the button', () => button.evaluate((b) => document.activeElement === b), 3);
+    await site.api.patch('delete-1', { display_name: 'New oven' }); // the dialog knows it
+    await button.click();
+    await name.fill('New oven');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.toast >> text=delete-1 was deleted');
+    const row = page.locator('tr:has(a[href="#/studies/delete-2"])');
+    await row.locator('summary').click();
+    await row.getByRole('button', { name: 'Delete delete-2' }).click();
+    await name.fill('delete-2');
+    await sure.click();
+    await until('it is gone from the list', async () => (await row.count()) === 0);
+    const left = (await site.api.get('/v1/studies?limit=1000')).items.filter((study) => study.id.startsWith('delete-'));
+    assert.deepEqual(left, []);
+  });
+}
+
 async function edited(site) {
   await site.api.create({ id: 'edit-me', metric: { name: 'loss', goal: 'minimize' }, metadata: { by: 'anna' }, horizon: 50, domain: { type: 'candidates', points: [[0], [1]] } });
   await with_(site.chrome, { allowed: /422/ }, async (page) => {
@@ -199,6 +234,7 @@ export const tests = {
   'manage: imported results are listed and corrected': importedResults,
   'manage: ticked studies are compared': compared,
   'manage: ticked studies are labelled and deleted': bulk,
+  'manage: one study is deleted after its name was entered': deleted,
   'manage: a study is edited, and what others put into its metadata stays': edited,
   'manage: a token is made and revoked': tokens,
 };

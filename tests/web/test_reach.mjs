@@ -138,15 +138,51 @@ async function messages(site) {
     await page.click('.tabs a:text-is("Workers")');
     await page.waitForSelector('.toast', { state: 'detached', timeout: 3000 });
     await page.click('.study-head button:has-text("Delete")');
+    await page.getByLabel('Name of the study').fill('reach-gone');
     await page.click('dialog button:has-text("Delete")');
     await page.waitForSelector('h1:text-is("Studies")');
     await page.waitForSelector('.toast >> text=reach-gone was deleted');
   });
 }
 
+// What a new study chooses from: three cards, by keyboard, with what was filled in on each; a link and a copy take their own.
+async function cards(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    const group = page.getByRole('radiogroup', { name: 'Choose from' });
+    await group.waitFor();
+    const chosen = () => group.getByRole('radio', { checked: true }).evaluate((radio) => (document.activeElement === radio ? 'focused ' : '') + document.getElementById(radio.getAttribute('aria-labelledby')).textContent);
+    assert.equal(await group.getByRole('radio').count(), 3);
+    for (const radio of await group.getByRole('radio').all()) assert.match(await radio.evaluate((r) => document.getElementById(r.getAttribute('aria-describedby')).textContent), /\w.*\.$/);
+    await page.locator('.parameter').getByLabel('Name').fill('heat');
+    await group.getByLabel('Named parameters').focus();
+    await page.keyboard.press('ArrowDown');
+    await page.getByLabel('Points, one per line').fill('0\n1');
+    assert.equal(await chosen(), 'A list of candidates');
+    await group.getByLabel('A list of candidates').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.getByLabel('File with the kernel matrix').waitFor();
+    assert.equal(await chosen(), 'focused A kernel matrix');
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await chosen(), 'focused Named parameters');
+    assert.equal(await page.locator('.parameter').getByLabel('Name').inputValue(), 'heat');
+    await page.click('text=You have a fixed set'); // anywhere on the card
+    assert.equal(await page.getByLabel('Points, one per line').inputValue(), '0\n1');
+    const tops = async () => new Set(await page.locator('.choice').evaluateAll((all) => all.map((card) => card.getBoundingClientRect().top))).size;
+    assert.equal(await tops(), 1, 'beside each other');
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.equal(await tops(), 3, 'below each other on a phone');
+    for (const [address, card] of [['?definition=%7B%22domain%22:%7B%22type%22:%22precomputed%22,%22size%22:4%7D%7D', 'A kernel matrix'], ['?from=bread', 'A list of candidates'], ['?from=training', 'Named parameters']]) {
+      await page.goto(`${site.url}/#/new${address}`);
+      await until(`${address} takes ${card}`, async () => (await group.count()) && (await chosen()) === card);
+    }
+  });
+}
+
 export const tests = {
   'reach: the list sorted by a click, and columns of metrics': sorted,
   'reach: explanations of words': explained,
+  'reach: the cards of a new study': cards,
   'reach: single keys': byKeys,
   'reach: a remembered token': remembered,
   'reach: messages': messages,

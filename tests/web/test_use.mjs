@@ -22,7 +22,7 @@ async function life(site) {
     await page.goto(`${site.url}/#/`);
     await page.click('text=New study');
     await page.getByLabel('Id', { exact: true }).fill('life');
-    await page.getByLabel('Kind').selectOption('candidates');
+    await page.getByLabel('A list of candidates').check();
     await page.getByLabel('Points, one per line').fill(csv(9));
     await page.getByLabel('Feature names').fill('left, right');
     await page.click('summary:text-is("Algorithm")');
@@ -74,6 +74,7 @@ async function life(site) {
     await page.click('dialog button:has-text("Cancel")');
     assert.equal((await site.api.get('/v1/studies/life')).state, 'finished', 'nothing is deleted before it is confirmed');
     await page.click('.study-head button:has-text("Delete")');
+    await page.getByLabel('Name of the study').fill('life');
     await page.click('dialog button:has-text("Delete")');
     await until('the list is shown', async () => page.url().endsWith('#/'));
     const { items } = await site.api.get('/v1/studies?limit=1000');
@@ -164,7 +165,7 @@ async function keyboard(site) {
     await until('the cursor has moved', async () => (await readout.textContent()) !== last);
     await page.keyboard.press('Home');
     await until('to the first trial', async () => /^trial 1(?!\d)/.test(await readout.textContent()));
-    await page.locator('.study-head button:has-text("Delete")').focus();
+    await page.locator('.study-head button:has-text("Finish")').focus();
     await page.keyboard.press('Enter');
     await page.waitForSelector('dialog[open]');
     assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Cancel');

@@ -1,41 +1,14 @@
 // Actions on the studies that are ticked in the list: compare, pause, finish, label, delete.
 import { patch, remove, studyPath } from './api.js';
-import { h, replace, uniqueId } from './dom.js';
+import { ask, confirm } from './ask.js';
+import { h, replace } from './dom.js';
 import { plural } from './format.js';
 import { may } from './role.js';
-import { actionButton, confirm, reasonOf, toast } from './widgets.js';
+import { actionButton, reasonOf, toast } from './widgets.js';
 
 export const MOST_COMPARED = 18; // studies; as many as can be told apart, by colour and dash
 
 const studies = (n) => plural(n, 'study', 'studies');
-
-// Asks for a text. -> the text, null if the user cancelled
-function ask({ title, text, label, action, danger = false, valid = () => true }) {
-  const id = uniqueId('ask');
-  const input = h('input', { type: 'text', id: `${id}-input`, autocomplete: 'off', required: true });
-  const go = h('button', { value: 'yes', class: danger ? 'danger' : 'primary', disabled: true }, action);
-  input.addEventListener('input', () => (go.disabled = !valid(input.value.trim())));
-  const dialog = h(
-    'dialog',
-    { class: 'dialog', 'aria-labelledby': id },
-    h(
-      'form',
-      { method: 'dialog' },
-      h('h2', { id }, title),
-      h('p', {}, text),
-      h('div', { class: 'field' }, h('label', { for: input.id }, label), input),
-      h('div', { class: 'dialog-buttons' }, h('button', { type: 'button', onclick: () => dialog.close('no') }, 'Cancel'), go),
-    ),
-  );
-  document.body.append(dialog);
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener('close', () => {
-      dialog.remove();
-      resolve(dialog.returnValue === 'yes' ? input.value.trim() : null);
-    });
-  });
-}
 
 // Does the work for each study, and says what could not be done.
 async function each(chosen, words, work) {
@@ -77,8 +50,8 @@ export function bulkActions(chosen, done) {
   }
   async function drop(list) {
     const n = String(list.length);
-    const text = await ask({ title: `Delete ${studies(list.length)}?`, text: `Their trials, candidates and models will be deleted. This cannot be undone. Enter ${n} to confirm.`, label: 'Number of studies', action: 'Delete', danger: true, valid: (x) => x === n });
-    if (text === null) return false;
+    const sure = await confirm({ title: `Delete ${studies(list.length)}?`, text: `Their trials, candidates and models will be deleted. This cannot be undone. Enter ${n} to confirm.`, label: 'Number of studies', action: 'Delete', valid: (x) => x === n });
+    if (!sure) return false;
     await each(list, 'deleted', (study) => remove(studyPath(study.id)));
     return true;
   }

@@ -1,9 +1,14 @@
-// What is tried: named parameters, a list of candidates, or candidates with a kernel matrix.
+// What is tried: named parameters, a list of candidates, or candidates with a kernel matrix; one of three cards.
 import { h } from './dom.js';
 import { KINDS } from './form-fields.js';
 import { spacePart } from './form-space.js';
 
-export const DOMAINS = [['space', 'named parameters'], ['candidates', 'a list of candidates'], ['precomputed', 'candidates with a kernel matrix']];
+// [type, title, for whom it is]
+export const DOMAINS = [
+  ['space', 'Named parameters', 'You choose settings within ranges, such as a temperature, a learning rate or a solvent. Most studies are like this.'],
+  ['candidates', 'A list of candidates', 'You have a fixed set of things to try, such as molecules, samples or recipes, and numbers that describe each of them.'],
+  ['precomputed', 'A kernel matrix', 'For experts: you have a matrix that says how alike each two of your candidates are, in place of numbers that describe them.'],
+];
 
 // The number of features of a file's candidates; undefined if it cannot be found.
 export async function dimensionOf(file) {
@@ -52,16 +57,20 @@ function contentOf(form) {
 }
 
 export function domainPart(form) {
-  const redomain = () => {
-    const { definition } = form;
-    const { type } = definition.domain;
-    definition.domain = { type };
-    if (type === 'precomputed') delete definition.algorithm?.kernel;
+  // What was filled in on the other cards waits there, because arrow keys pass them.
+  const redomain = (type) => {
+    const { definition, others } = form;
+    others[definition.domain.type] = definition.domain;
+    definition.domain = others[type] ?? { type };
+    if (type === 'precomputed') {
+      others.kernel = definition.algorithm?.kernel;
+      delete definition.algorithm?.kernel;
+    } else if (others.kernel) (definition.algorithm ??= {}).kernel ??= others.kernel;
     form.draw();
   };
   return [
     form.messages('/domain'),
-    form.field({ pointer: '/domain/type', label: 'Kind', options: DOMAINS, class: 'narrow' }, redomain),
+    form.choice({ pointer: '/domain/type', label: 'Choose from', choices: DOMAINS }, redomain),
     contentOf(form),
     form.field({ pointer: '/history_from', label: 'Begin with the results of', placeholder: 'the id of another study', hint: 'For a new range, another kernel or another algorithm. Points that do not fit are listed.', class: 'narrow' }),
     form.field({ pointer: '/learn_from', label: 'Learn from', kind: KINDS.list, placeholder: 'ids of up to 8 studies', hint: 'Studies of similar functions: same settings, other material, machine or data. What they found guides the first trials.', class: 'narrow' }),

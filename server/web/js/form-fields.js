@@ -123,6 +123,34 @@ export class Field {
   }
 }
 
+/* A choice between a few cards: radio buttons, each with a title and a sentence.
+ *   choices  [[value, title, sentence], …]
+ * choose(value) is called when the user takes another one, and writes it. */
+export class Choice {
+  constructor(document_, { pointer, label, choices }, choose) {
+    const id = uniqueId('choice');
+    this.pointer = pointer;
+    this.error = h('p', { class: 'field-error', id: `${id}-error` });
+    const card = ([value, title, sentence], i) =>
+      h(
+        'label',
+        { class: 'choice' },
+        h('input', { type: 'radio', name: id, value, checked: value === at(document_, pointer), 'aria-labelledby': `${id}-${i}`, 'aria-describedby': `${id}-${i}-for`, onchange: () => choose(value) }),
+        h('b', { id: `${id}-${i}` }, title),
+        h('span', { class: 'hint', id: `${id}-${i}-for` }, sentence),
+      );
+    this.element = h('div', { class: 'row', role: 'radiogroup', 'aria-label': label, 'aria-describedby': this.error.id, 'data-pointer': pointer }, choices.map(card), this.error);
+  }
+
+  get input() {
+    return this.element.querySelector(':checked');
+  }
+
+  fail(text) {
+    replace(this.error, text ?? '');
+  }
+}
+
 // Where messages about a part of the document are shown that belong to none of its fields.
 export class Messages {
   constructor(pointer) {

@@ -3,7 +3,7 @@
 import { get, post, studyPath } from './api.js';
 import { h, replace } from './dom.js';
 import { DOMAINS, dimensionOf, domainPart } from './form-domain.js';
-import { Field, KINDS, Messages, at } from './form-fields.js';
+import { Choice, Field, KINDS, Messages, at } from './form-fields.js';
 import { metricsPart } from './form-metrics.js';
 import { runningPart } from './form-running.js';
 import { may } from './role.js';
@@ -71,8 +71,14 @@ export async function createPage(main, { signal }) {
     toast('Copied. The link opens this form as it is filled in.');
   });
 
+  const added = (field) => {
+    fields.push(field);
+    return field.element;
+  };
   /* What the parts of the form use:
    *   field(spec, change)   a field of the definition; change() is called after the user has changed it
+   *   choice(spec, choose)  a choice between cards; choose(value) is called when the user takes another one
+   *   others                the domains of other types that were filled in, by type; and a kernel
    *   messages(pointer)     where messages about a part are shown
    *   more(key, title, open, …content)  a part that is folded unless it is needed
    *   draw(pointer)         draws the form again, with the focus where it was, or in the field of the pointer */
@@ -82,16 +88,10 @@ export async function createPage(main, { signal }) {
     },
     algorithms,
     file,
-    field(spec, change) {
-      const field = new Field(definition, spec, change);
-      fields.push(field);
-      return field.element;
-    },
-    messages(pointer) {
-      const messages = new Messages(pointer);
-      fields.push(messages);
-      return messages.element;
-    },
+    others: {},
+    field: (spec, change) => added(new Field(definition, spec, change)),
+    choice: (spec, choose) => added(new Choice(definition, spec, choose)),
+    messages: (pointer) => added(new Messages(pointer)),
     more(key, title, open, ...content) {
       const element = h('details', { class: 'more', open: opened.get(key) ?? open }, h('summary', {}, title), content);
       element.addEventListener('toggle', () => opened.set(key, element.open));
@@ -239,6 +239,7 @@ export async function createPage(main, { signal }) {
   if (begin.said === 'draft') {
     const afresh = h('button', { type: 'button', class: 'small', onclick: () => {
       definition = editable(structuredClone(START));
+      form_.others = {};
       sessionStorage.removeItem(DRAFT);
       notice.remove();
       drawForm();

@@ -1,10 +1,11 @@
 // The tokens of the server, for administrators: which there are, a new one, and an end to one. #/tokens
 import { list, post, remove } from './api.js';
+import { confirm } from './ask.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { fullTime } from './format.js';
 import { address } from './router.js';
-import { actionButton, confirm, control, empty, guarded, panel, select, table, toast, unseen } from './widgets.js';
+import { actionButton, control, empty, guarded, panel, select, table, toast, unseen } from './widgets.js';
 
 const ROLES = [['viewer', 'viewer: looks'], ['worker', 'worker: asks and reports'], ['editor', 'editor: creates and changes studies'], ['admin', 'admin: everything']];
 const DAYS = [['7', '1 week'], ['30', '30 days'], ['90', '90 days'], ['365', '1 year'], ['', 'without limit']];

@@ -1,15 +1,20 @@
 // The actions on a whole study: pause, resume, finish, delete.
-import { get, patch, remove, studyPath } from './api.js';
+import { get, patch, studyPath } from './api.js';
 import { h } from './dom.js';
-import { count, number, withUnit } from './format.js';
+import { number, withUnit } from './format.js';
 import { may } from './role.js';
-import { actionButton, confirm, later, toast } from './widgets.js';
+import { actionButton, later, toast } from './widgets.js';
 
+const finish = later(() => import('./end-study.js'), 'finish');
+const drop = later(() => import('./end-study.js'), 'drop');
 const edit = later(() => import('./edit-study.js'), 'edit');
 
 export function told(study) {
   return study.trials_completed + study.trials_failed + study.trials_infeasible + study.trials_stopped;
 }
+
+// The imported results of a study that has no others.
+export const importedAlone = (study) => (told(study) ? 0 : study.observations);
 
 export function trialsOf(study) {
   return told(study) + study.trials_queued + study.trials_pending;
@@ -51,45 +56,25 @@ export function bounded(metric, x, text) {
   return isOutside(metric, x) ? h('span', { class: 'alarm', title: `must be ${boundsOf(metric)}` }, text, h('span', { class: 'unseen' }, `, must be ${boundsOf(metric)}`)) : text;
 }
 
-async function change(study, state, done) {
+// done('changed') is called afterwards.
+export async function change(study, state, done) {
   await patch(studyPath(study.id), { state });
   toast(`${study.id} is now ${state}.`);
   done('changed');
-}
-
-async function finish(study, done) {
-  const sure = await confirm({
-    title: `Finish ${study.id}?`,
-    text: 'The server stops handing out trials. All data stays, and the study can be reopened.',
-    action: 'Finish',
-    danger: false,
-  });
-  if (sure) await change(study, 'finished', done);
-}
-
-async function drop(study, done) {
-  const sure = await confirm({
-    title: `Delete ${study.id}?`,
-    text: `Its ${count(trialsOf(study))} trials, its candidates and its model will be deleted. This cannot be undone.`,
-    action: 'Delete',
-  });
-  if (!sure) return;
-  await remove(studyPath(study.id));
-  toast(`${study.id} was deleted.`);
-  done('deleted');
 }
 
 // The buttons that the study's state and the caller's role allow; done('changed' | 'deleted') is called afterwards.
 export async function actions(study, done) {
   if (!(await may('editor', study.id))) return [];
   const named = (label) => ({ class: 'small', 'aria-label': `${label} ${study.id}` });
+  const now = () => get(studyPath(study.id)); // another page may have renamed it
   const buttons = [];
   if (study.state === 'active') buttons.push(actionButton('Pause', named('Pause'), () => change(study, 'paused', done)));
   if (study.state === 'paused') buttons.push(actionButton('Resume', named('Resume'), () => change(study, 'active', done)));
   if (study.state === 'error') buttons.push(actionButton('Try again', named('Try again'), () => change(study, 'active', done)));
   if (study.state !== 'finished') buttons.push(actionButton('Finish', named('Finish'), () => finish(study, done)));
   if (study.state === 'finished') buttons.push(actionButton('Reopen', named('Reopen'), () => change(study, 'active', done)));
-  buttons.push(actionButton('Edit…', named('Edit'), async () => edit(await get(studyPath(study.id)), done)));
-  buttons.push(actionButton('Delete', { ...named('Delete'), class: 'small quiet-danger' }, () => drop(study, done)));
+  buttons.push(actionButton('Edit…', named('Edit'), async () => edit(await now(), done)));
+  buttons.push(actionButton('Delete', { ...named('Delete'), class: 'small quiet-danger' }, async () => drop(await now(), done)));
   return buttons;
 }

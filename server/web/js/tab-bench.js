@@ -1,5 +1,6 @@
 // For people who measure: get trials under one's own name, enter their results, on a phone as well. #/studies/ID/bench
 import { get, list, post, query, studyPath } from './api.js';
+import { confirm } from './ask.js';
 import { axesOf, coordinate } from './axes.js';
 import { plateTools } from './bench-plate.js';
 import { h, replace, setText } from './dom.js';
@@ -13,7 +14,7 @@ import { may } from './role.js';
 import { address } from './router.js';
 import { readSharedSeries } from './series.js';
 import { objective, otherMetrics } from './study-actions.js';
-import { actionButton, badge, confirm, control, empty, guarded, panel, select, table, toast, unseen } from './widgets.js';
+import { actionButton, badge, control, empty, guarded, panel, select, table, toast, unseen } from './widgets.js';
 
 const NAME = 'banditd-worker'; // in localStorage: the name stays when the page is closed
 const MOST = 200; // trials of one person

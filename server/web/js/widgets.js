@@ -148,31 +148,6 @@ export function actionButton(label, attributes, work) {
   return button;
 }
 
-// Asks the user to confirm an action. -> whether the user confirmed
-export function confirm({ title, text, action, danger = true }) {
-  const id = uniqueId('confirm');
-  const cancel = h('button', { value: 'no', autofocus: true }, 'Cancel');
-  const dialog = h(
-    'dialog',
-    { class: 'dialog', 'aria-labelledby': `${id}-title`, 'aria-describedby': `${id}-text` },
-    h(
-      'form',
-      { method: 'dialog' },
-      h('h2', { id: `${id}-title` }, title),
-      h('p', { id: `${id}-text` }, text),
-      h('div', { class: 'dialog-buttons' }, cancel, h('button', { value: 'yes', class: danger ? 'danger' : 'primary' }, action)),
-    ),
-  );
-  document.body.append(dialog);
-  dialog.showModal();
-  return new Promise((resolve) => {
-    dialog.addEventListener('close', () => {
-      dialog.remove();
-      resolve(dialog.returnValue === 'yes');
-    });
-  });
-}
-
 // A labelled control of a toolbar.
 export function control(label, element) {
   element.id ||= uniqueId('control');
