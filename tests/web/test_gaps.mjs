@@ -116,9 +116,32 @@ async function listEmpty(site) {
   });
 }
 
+// A study that has imported results alone says how many they are, not that there are none.
+async function importsAlone(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/?q=imported`);
+    assert.match(await page.locator('tr:has(a[href="#/studies/imported"]) .wide-cell').textContent(), /12 imported/);
+    await page.goto(`${site.url}/#/studies/imported`);
+    assert.match(await page.locator('.tile:has(dt:text-is("Reported"))').textContent(), /12 imported/);
+  });
+}
+
+// Titles of figures, and times, have one line each on a phone.
+async function oneLine(site) {
+  await with_(site.chrome, { phone: true }, async (page) => {
+    await page.goto(`${site.url}/#/studies/bread/workers`);
+    const cell = page.locator('.panel:has(h2:text-is("Workers")) td').last();
+    await cell.evaluate((td) => (td.textContent = '59 min ago'));
+    for (const one of [...(await page.locator('.tile dt').all()), cell]) assert.ok((await one.evaluate((e) => e.clientHeight)) < 36, await one.textContent());
+    assert.equal(await page.evaluate(() => [...document.querySelectorAll('.tile')].some((tile) => tile.scrollWidth > tile.clientWidth)), false, 'nothing is cut off');
+  });
+}
+
 export const tests = {
   ...Object.fromEntries(PAGES.map((hash) => [`gaps: ${hash}, slow`, (site) => slow(site, hash)])),
   ...Object.fromEntries(PAGES.map((hash, i) => [`gaps: ${hash}, ${i % 2 ? 'offline' : '503'}`, (site) => failing(site, hash, i % 2 > 0)])),
+  'gaps: a study of imported results': importsAlone,
+  'gaps: one line on a phone': oneLine,
   'gaps: a study without trials': nothingYet,
   'gaps: the list before it is read': listUnread,
   'gaps: an empty list': listEmpty,

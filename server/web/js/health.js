@@ -1,14 +1,13 @@
 // Whether a study needs attention although its state does not say so.
 import { count, duration, percent, plural } from './format.js';
+import { told } from './study-actions.js';
 
 const QUIET = 600; // s without a change, at least, until an active study counts as idle
 const MANY = 0.2; // of the reported trials failed
 
-const reported = (study) => study.trials_completed + study.trials_failed + study.trials_infeasible + study.trials_stopped;
-
 // Words for the trials that failed; null if they are few.
 export function failing(study) {
-  const n = reported(study);
+  const n = told(study);
   const failed = study.trials_failed;
   if (failed && !study.trials_completed && failed === n) return failed === 1 ? 'the only trial failed' : `all ${count(failed)} trials failed`;
   return failed / n >= MANY ? `${plural(failed, 'trial')} failed (${percent(failed / n)})` : null;
@@ -17,7 +16,7 @@ export function failing(study) {
 // Words for people, the most serious first; none if all is well.
 export function troubles(study, now = Date.now()) {
   const words = [failing(study)].filter(Boolean);
-  const n = reported(study);
+  const n = told(study);
   // A worker that holds a trial renews its lease, or the trial is queued again: nobody works if none is pending.
   const idle = (now - Date.parse(study.updated_at)) / 1000;
   const open = study.state === 'active' && (!study.horizon || n < study.horizon);

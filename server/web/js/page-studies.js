@@ -9,7 +9,7 @@ import { drawnAs, saveButtons } from './save-menu.js';
 import { readSeries, speed } from './series.js';
 import { failing, needsAttention, troubles } from './health.js';
 import { sparkline } from './sparkline.js';
-import { actions, hasFront, objective, told } from './study-actions.js';
+import { actions, hasFront, importedAlone, objective, told } from './study-actions.js';
 import { tokenButton } from './token.js';
 import { badge, control, empty, later, loadingSign, reasonOf, select, SOON, toast, unseen } from './widgets.js';
 
@@ -51,12 +51,13 @@ function matches(study, words) {
 
 function progressCell(study) {
   const done = told(study);
-  if (!study.horizon) return h('span', { class: 'figure' }, count(done), h('small', {}, ' reported'));
+  const imported = importedAlone(study);
+  if (!study.horizon) return h('span', { class: 'figure' }, count(imported || done), h('small', {}, imported ? ' imported' : ' reported'));
   return h(
     'span',
     { class: 'progress' },
     h('progress', { max: study.horizon, value: done, 'aria-label': `progress of ${study.id}` }),
-    h('small', {}, `${count(done)} of ${count(study.horizon)} (${percent(done / study.horizon)})`),
+    h('small', {}, `${count(done)} of ${count(study.horizon)} (${percent(done / study.horizon)})${imported ? `, ${count(imported)} imported` : ''}`),
   );
 }
 

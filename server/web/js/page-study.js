@@ -5,7 +5,7 @@ import { ago, clock, count, duration, fullTime, number, percent, withUnit } from
 import { troubles } from './health.js';
 import { help } from './help.js';
 import { address, go, here } from './router.js';
-import { actions, hasFront, objective, told } from './study-actions.js';
+import { actions, hasFront, importedAlone, objective, told } from './study-actions.js';
 import { readSharedSeries, speed } from './series.js';
 import { currentToken, tokenButton } from './token.js';
 import { badge, empty, later, loadingSign, reasonOf, SOON } from './widgets.js';
@@ -83,7 +83,7 @@ function head(feed, signal) {
     tiles.best.note.dataset.trial = String(trial);
     const n = told(study);
     setText(tiles.told.value, count(n));
-    setText(tiles.told.note, [study.horizon ? `of ${count(study.horizon)}, ${percent(n / study.horizon)}` : '', failures(study)].filter(Boolean).join('; ') || 'no horizon');
+    setText(tiles.told.note, [study.horizon ? `of ${count(study.horizon)}, ${percent(n / study.horizon)}` : '', failures(study), importedAlone(study) ? `${count(study.observations)} imported` : ''].filter(Boolean).join('; ') || 'no horizon');
     replace(alarm, alarms(study));
     showSpeed();
     setText(tiles.pending.value, count(study.trials_pending));

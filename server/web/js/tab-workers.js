@@ -76,7 +76,7 @@ const COLUMNS = [
   { title: 'Pending', class: 'right', cell: (w) => count(w.pending) },
   { title: 'Median', class: 'right', cell: (w) => duration(w.median) },
   { title: 'Busy', class: 'right', cell: (w) => percent(w.busy) },
-  { title: 'Last seen', cell: (w) => ago(w.seen) },
+  { title: 'Last seen', class: 'when', cell: (w) => ago(w.seen) },
 ];
 
 export async function workersTab(element, feed, signal) {
