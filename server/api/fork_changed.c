@@ -27,10 +27,6 @@ void fork_changed(http_request *request, const wire_fork *wanted, const char *de
     wire_status status = wire_change_definition(&text, &size, definition, wanted, request->study);
     if (status == WIRE_OK)
         status = study_config_decode(&changed, text, size, &errors);
-    if (status == WIRE_OK && wire_has_several(changed)) {
-        wire_errors_add(&errors, "", "a study with several modelled metrics can only be forked unchanged");
-        status = WIRE_INVALID;
-    }
     if (status == WIRE_OK) {
         call_create(request, changed, through_seq);
         changed = NULL;

@@ -148,11 +148,53 @@ def test_a_fork_of_a_space_with_other_constraints(server):
     refusal(client.post(f"/v1/studies/{study}/fork", {"id": "x", "constraints": ["a +"]}), 422, "/constraints/0")
 
 
-def test_a_changed_fork_of_several_metrics_is_refused(server):
-    client = server.client()
-    metrics = [{"name": "v", "goal": "minimize"}, {"name": "w", "goal": "minimize"}]
-    study = client.create({"metrics": metrics, "aim": "best", "domain": {"type": "candidates", "points": grid(4)}})["id"]
-    refusal(client.post(f"/v1/studies/{study}/fork", {"id": "two-metrics", "seed": 3}), 422)
+REFUSED_OF_SEVERAL = {
+    "/aim": {"aim": "regret"},
+    "/algorithm/name": {"algorithm": {"name": "bbkb"}},
+    "/stop_when": {"stop_when": [{"rule": "target", "value": 1}]},
+}
+
+
+def test_a_changed_fork_of_several_metrics():
+    """The values, errors and corrections of all metrics come along, and the model has them."""
+    metrics = [
+        {"name": "v", "goal": "minimize", "threshold": 1},
+        {"name": "w", "goal": "minimize", "threshold": 1},
+        {"name": "heat", "role": "constraint", "at_most": 1.6},
+        {"name": "note", "role": "recorded"},
+    ]
+
+    def values(point):
+        return {"v": point[0], "w": (1 - point[0]) ** 2 + point[1], "heat": sum(point), "note": 7}
+
+    errors = {"v": 0.1, "heat": 0.2}
+    with Server() as server:
+        client = server.client()
+        domain = {"type": "candidates", "points": grid(6)}
+        study = client.create({"metrics": metrics, "aim": "best", "domain": domain, "seed": 4})["id"]
+        for _ in range(6):
+            trials = client.ask(study, 2, wait_seconds=30)["trials"]
+            client.tell(study, [{"trial": t["id"], "values": values(t["point"]), "std_errors": errors} for t in trials])
+        corrected = {"values": {"v": 0.5, "w": 0.25, "heat": 0.125, "note": 8}}
+        assert client.post(f"/v1/studies/{study}/trials/2/amend", corrected).status == 200
+        for name, changes in {"seeded": {"seed": 77}, "earlier": {"at_trial": 8, "horizon": 40}}.items():
+            forked = fork(client, study, id=name, **changes)
+            told = client.items(f"/v1/studies/{study}/trials")[: changes.get("at_trial", 12)]
+            assert forked["history"]["imported"] == len(told) and forked["metrics"] == client.study(study)["metrics"], forked
+            items = client.items(f"/v1/studies/{name}/observations")
+            members = ("candidate", "values", "std_errors")
+            assert [[i.get(m) for m in members] for i in items] == [[t.get(m) for m in members] for t in told], (items, told)
+        assert items[1]["values"] == corrected["values"] and items[0]["std_errors"] == errors, items[:2]
+        fronts = [client.read(name, "best")["observed"]["pareto"] for name in (study, "seeded")]
+        assert fronts[0] and [p["candidate"] for p in fronts[0]] == [p["candidate"] for p in fronts[1]], fronts
+        for name in ("seeded", "earlier"):
+            assert client.ask(name, 1, wait_seconds=30)["trials"]
+        assert client.read("seeded", "model?metric=w")["observations"] == 12
+        for pointer, change in REFUSED_OF_SEVERAL.items():
+            refusal(client.post(f"/v1/studies/{study}/fork", {"id": "x", **change}), 422, pointer)
+        server.stop()
+        status, out, err = run_to_end("check", "--db", str(server.db), timeout=300)
+        assert (status, err) == (0, ""), (status, out, err)
 
 
 def test_a_repeated_changed_fork_is_one_study(server):
