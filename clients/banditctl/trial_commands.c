@@ -83,12 +83,7 @@ static void print_trials(const json_t *asked, const trial_names *names)
         printf("%lld attempt=%lld", json_count(trial, "id"), json_count(trial, "attempt"));
         if (json_object_get(trial, "candidate"))
             printf(" candidate=%lld", json_count(trial, "candidate"));
-        for (size_t k = 0; names->given && k < values.n; k++) {
-            char *name = printable(values.items[k].name), *text = printable(values.items[k].text);
-            printf(" %s=%s", name, text);
-            free(name);
-            free(text);
-        }
+        trial_values_print(&values, names);
         putchar('\n');
         trial_values_clear(&values);
     }
