@@ -9,14 +9,14 @@
 typedef struct kept {
     series_key key; /* its metric is owned */
     char *text;
-    size_t size;
+    size_t size; /* of the text */
     TAILQ_ENTRY(kept) link;
 } kept;
 
 struct series_cache {
     pthread_mutex_t lock;
     TAILQ_HEAD(kept_list, kept) list; /* the last used one is first */
-    size_t bytes, most;
+    size_t n, bytes, most;
 };
 
 series_cache *series_cache_new(size_t most)
@@ -39,10 +39,17 @@ static void kept_free(kept *k)
     free(k);
 }
 
+/* In bytes, with the two terminating NULs. */
+static size_t cost_of(const series_key *key, size_t size)
+{
+    return sizeof(kept) + strlen(key->metric) + 1 + size + 1;
+}
+
 static void drop(series_cache *c, kept *k)
 {
     TAILQ_REMOVE(&c->list, k, link);
-    c->bytes -= k->size;
+    c->n--;
+    c->bytes -= cost_of(&k->key, k->size);
     kept_free(k);
 }
 
@@ -119,16 +126,18 @@ static kept *new_entry(const series_key *key, const char *text, size_t size)
 
 void series_cache_keep(series_cache *c, const series_key *key, const char *text, size_t size)
 {
-    kept *made = size <= c->most ? new_entry(key, text, size) : NULL;
+    size_t cost = cost_of(key, size);
+    kept *made = cost <= c->most ? new_entry(key, text, size) : NULL;
     if (!made)
         return;
     pthread_mutex_lock(&c->lock);
     kept *old = entry_of(c, key);
     if (old)
         drop(c, old);
-    while (c->bytes + size > c->most)
+    while (c->n == SERIES_CACHE_ANSWERS || c->bytes + cost > c->most)
         drop(c, TAILQ_LAST(&c->list, kept_list));
     TAILQ_INSERT_HEAD(&c->list, made, link);
-    c->bytes += size;
+    c->n++;
+    c->bytes += cost;
     pthread_mutex_unlock(&c->lock);
 }

@@ -15,9 +15,12 @@ typedef struct series_key {
     const char *metric;                  /* as requested; "": none was */
 } series_key;
 
-enum { SERIES_CACHE_BYTES = 8 << 20 }; /* what the server uses */
+enum {
+    SERIES_CACHE_BYTES = 8 << 20, /* what the server uses */
+    SERIES_CACHE_ANSWERS = 1024   /* at most: all are looked through for each request */
+};
 
-/* Those that are kept have at most `most` bytes together. NULL: out of memory. */
+/* Those that are kept have at most `most` bytes together, with their keys and what holds them. NULL: out of memory. */
 series_cache *series_cache_new(size_t most);
 void series_cache_free(series_cache *c); /* NULL is fine */
 

@@ -53,26 +53,93 @@ static void test_an_answer_is_of_one_state_of_one_series(void **state)
     series_cache_free(c);
 }
 
+static series_key key_of(int64_t study)
+{
+    return (series_key){.study = study, .points = 10, .metric = ""};
+}
+
+/* A text of `size` times this letter, which stays valid until the next call. */
+static const char *letters(char letter, size_t size)
+{
+    static char text[20000];
+    assert_in_range(size, 0, sizeof text - 1);
+    memset(text, letter, size);
+    text[size] = '\0';
+    return text;
+}
+
+/* How many of the studies 0 to n - 1 have an answer that is kept. Looks from the last on. */
+static size_t count_kept(series_cache *c, int64_t n)
+{
+    size_t kept = 0;
+    for (int64_t i = n - 1; i >= 0; i--) {
+        size_t size;
+        series_key key = key_of(i);
+        char *text = series_cache_find(c, &key, &size);
+        kept += text != NULL;
+        free(text);
+    }
+    return kept;
+}
+
 static void test_the_least_used_give_way(void **state)
 {
     (void)state;
-    series_cache *c = series_cache_new(10);
-    series_key keys[3];
-    for (int i = 0; i < 3; i++)
-        keys[i] = (series_key){.study = i, .points = 10, .metric = ""};
-    keep(c, keys[0], "zero");
-    keep(c, keys[1], "one");
-    expect(c, keys[0], "zero");
-    keep(c, keys[2], "two2");
-    expect(c, keys[1], NULL);
-    expect(c, keys[0], "zero");
-    expect(c, keys[2], "two2");
-    keep(c, keys[1], "more than ten");
-    expect(c, keys[1], NULL);
-    keep(c, keys[1], "just ten..");
-    expect(c, keys[0], NULL);
-    expect(c, keys[2], NULL);
-    expect(c, keys[1], "just ten..");
+    series_cache *c = series_cache_new(10000); /* two texts of 4000 and what holds them */
+    keep(c, key_of(0), letters('0', 4000));
+    keep(c, key_of(1), letters('1', 4000));
+    expect(c, key_of(0), letters('0', 4000));
+    keep(c, key_of(2), letters('2', 4000));
+    expect(c, key_of(1), NULL);
+    expect(c, key_of(0), letters('0', 4000));
+    expect(c, key_of(2), letters('2', 4000));
+    keep(c, key_of(1), letters('1', 10001));
+    expect(c, key_of(1), NULL);
+    expect(c, key_of(0), letters('0', 4000));
+    keep(c, key_of(1), letters('1', 9000));
+    expect(c, key_of(0), NULL);
+    expect(c, key_of(2), NULL);
+    expect(c, key_of(1), letters('1', 9000));
+    series_cache_free(c);
+}
+
+static void test_keys_and_entries_count(void **state)
+{
+    (void)state;
+    const size_t most = 10000;
+    series_cache *c = series_cache_new(most);
+    series_key named = key_of(500);
+    keep(c, key_of(0), letters('0', most)); /* there is no room for its entry */
+    expect(c, key_of(0), NULL);
+    for (int64_t i = 0; i < 500; i++)
+        keep(c, key_of(i), "");
+    assert_in_range(count_kept(c, 500), 2, most / sizeof(series_key));
+    named.metric = letters('m', 9000);
+    keep(c, named, "y");
+    expect(c, named, "y");
+    assert_in_range(count_kept(c, 500), 1, 1000 / sizeof(series_key));
+    named.metric = letters('m', most);
+    keep(c, named, "y");
+    expect(c, named, NULL);
+    series_cache_free(c);
+}
+
+static void test_the_number_of_answers_is_bounded(void **state)
+{
+    (void)state;
+    series_cache *c = series_cache_new(SERIES_CACHE_BYTES);
+    for (int64_t i = 0; i <= SERIES_CACHE_ANSWERS; i++)
+        keep(c, key_of(i), "few");
+    expect(c, key_of(0), NULL);
+    assert_int_equal(count_kept(c, SERIES_CACHE_ANSWERS + 1), SERIES_CACHE_ANSWERS);
+    for (int64_t i = 1; i <= SERIES_CACHE_ANSWERS; i++) /* the same again, in another state */ {
+        series_key key = key_of(i);
+        key.last_seq = 1;
+        keep(c, key, "more");
+    }
+    series_key first = key_of(1);
+    first.last_seq = 1;
+    expect(c, first, "more");
     series_cache_free(c);
 }
 
@@ -81,6 +148,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_answer_is_of_one_state_of_one_series),
         cmocka_unit_test(test_the_least_used_give_way),
+        cmocka_unit_test(test_keys_and_entries_count),
+        cmocka_unit_test(test_the_number_of_answers_is_bounded),
     };
     return cmocka_run_group_tests_name("series_cache", tests, NULL, NULL);
 }
