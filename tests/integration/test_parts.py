@@ -70,6 +70,29 @@ def test_parts_have_the_picks_of_the_whole(case):
         expect_sound(server.db, [whole, single])
 
 
+@cases({"space": {"type": "space", "parameters": AXES}, "list": {"type": "candidates", "points": grid(20)}})
+def test_uniform_plans_what_is_asked_for(server, case):
+    """Before the first result exactly that, and later at most 63 picks more. Its batch may have a million."""
+    client = server.client()
+    body = {"metric": {"name": "value", "goal": "maximize"}, "algorithm": {"name": "uniform", "max_batch": 1000000}}
+    study = client.create({**body, "domain": case, "seed": 5})["id"]
+    handed = 0
+
+    def planned_ahead(count):
+        nonlocal handed
+        trials = client.ask(study, count, wait_seconds=60)["trials"]
+        assert len(trials) == count
+        handed += count
+        queued = client.study(study)["trials_queued"]
+        assert sum(batch["size"] for batch in client.items(f"/v1/studies/{study}/batches")) == handed + queued
+        return queued
+
+    assert [planned_ahead(count) for count in (1, 1, 63, 64, 65, 1000, 3)] == [0] * 7
+    client.tell(study, [measured(client.read(study, "trials/1"))])
+    ahead = [planned_ahead(count) for count in (1, 1, 62, 1, 64, 65, 1000, 1)]
+    assert max(ahead) == 63 and ahead[0] == 63, ahead
+
+
 def test_a_batch_in_parts_ends_by_its_own_rule(server):
     client = server.client()
     study, _ = first_told(client, "ended", "uniform, batches")
