@@ -321,7 +321,7 @@ static void history_clear(history *h)
 static store_status read_history(const listing *l, int64_t trial, history *h)
 {
     store_error error = {0};
-    store_status status = store_read_attempts(l->store, l->study, trial, take_attempt, h, &error);
+    store_status status = store_read_attempts(l->store, l->study, trial, trial, take_attempt, h, &error);
     if (status == STORE_OK)
         status = store_read_measurements(l->store, l->study, trial, take_measurement, h, &error);
     if (status == STORE_OK)

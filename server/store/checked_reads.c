@@ -205,10 +205,10 @@ store_status store_read_trial(store *s, int64_t study, int64_t trial, store_tria
     return ended(&p, s->backend->read_trial(s, study, trial, pass_trial, &p, err));
 }
 
-store_status store_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
-                                 store_error *err)
+store_status store_read_attempts(store *s, int64_t study, int64_t first, int64_t last, store_attempt_row *row,
+                                 void *arg, store_error *err)
 {
-    return s->backend->read_attempts(s, study, trial, row, arg, err);
+    return s->backend->read_attempts(s, study, first, last, row, arg, err);
 }
 
 store_status store_read_late_results(store *s, int64_t study, int64_t trial, int64_t after_seq,

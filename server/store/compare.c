@@ -71,8 +71,10 @@ static void add_trial(void *arg, const store_trial *t)
 
 static void add_attempt(void *arg, const store_attempt *a)
 {
-    add(arg, 0, "attempt %d: worker '%s', issued_at %lld, lease_expires_at %lld, ended_at %lld, outcome '%s'",
-        a->attempt, a->worker, I(a->issued_at), I(a->lease_expires_at), I(a->ended_at), a->outcome);
+    add(arg, a->trial,
+        "trial %lld, attempt %d: worker '%s', issued_at %lld, lease_expires_at %lld, ended_at %lld, outcome '%s'",
+        I(a->trial), a->attempt, a->worker, I(a->issued_at), I(a->lease_expires_at), I(a->ended_at),
+        a->outcome);
 }
 
 static void add_late(void *arg, const store_late_result *l)
@@ -154,18 +156,22 @@ static store_status read_trials(const place *p, int64_t after, lines *out)
                              out, p->err);
 }
 
+static void take_number(void *arg, const store_trial *t)
+{
+    *(int64_t *)arg = t->trial;
+}
+
+/* A page is that of as many trials, which need not have attempts. */
 static store_status read_attempts(const place *p, int64_t after, lines *out)
 {
-    lines trials = {0};
-    store_status status = read_trials(p, after, &trials);
-    out->no_memory |= trials.no_memory;
-    for (size_t i = 0; !status && i < trials.n; i++) {
-        int64_t trial = after + 1 + (int64_t)i; /* their numbers have no gaps */
-        add(out, trial, "trial %lld", I(trial));
-        status = store_read_attempts(p->s, p->study, trial, add_attempt, out, p->err);
-        out->last = trial;
-    }
-    clear(&trials);
+    int64_t last = after;
+    store_status status = store_read_trials(p->s, p->study, &(store_trial_filter){.after = after},
+                                            rows_in_page, take_number, &last, p->err);
+    if (status || last == after)
+        return status;
+    add(out, last, "of the trials through %lld", I(last));
+    status = store_read_attempts(p->s, p->study, after + 1, last, add_attempt, out, p->err);
+    out->last = last;
     return status;
 }
 

@@ -122,6 +122,7 @@ typedef struct store_measurement {
 } store_measurement;
 
 typedef struct store_attempt {
+    int64_t trial;
     int32_t attempt;
     const char *worker;
     int64_t issued_at;

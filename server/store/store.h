@@ -304,8 +304,9 @@ store_status store_read_trials(store *s, int64_t study, const store_trial_filter
                                store_trial_row *row, void *arg, store_error *err);
 store_status store_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
                               store_error *err);
-store_status store_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
-                                 store_error *err);
+/* Of the trials first … last, by trial and then in the order of the log. */
+store_status store_read_attempts(store *s, int64_t study, int64_t first, int64_t last, store_attempt_row *row,
+                                 void *arg, store_error *err);
 /* Late results by trial and attempt; trial 0: of all, in the order of the log. after_seq < told_seq <=
  * through_seq. */
 typedef void store_late_result_row(void *arg, const store_late_result *result);

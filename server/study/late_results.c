@@ -62,7 +62,7 @@ store_status study_judge_late(study *s, const trial *t, int32_t attempt, const t
     store_status status =
         store_read_late_results(s->app->store, s->number, t->id, 0, INT64_MAX, compare_late, &search, &error);
     if (status == STORE_OK && attempt > t->attempt)
-        status = store_read_attempts(s->app->store, s->number, t->id, find_attempt, &highest, &error);
+        status = store_read_attempts(s->app->store, s->number, t->id, t->id, find_attempt, &highest, &error);
     if (attempt > t->attempt && attempt > highest)
         *verdict = LATE_NEVER_ISSUED;
     else

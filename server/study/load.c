@@ -124,8 +124,8 @@ static store_status place_queued(study *s, store_error *err)
             queued[n++] = t;
     for (size_t i = 0; status == STORE_OK && i < n; i++) {
         trial_queue_take(s->queue, queued[i]);
-        status =
-            store_read_attempts(s->app->store, s->number, queued[i]->id, take_last_attempt, queued[i], err);
+        status = store_read_attempts(s->app->store, s->number, queued[i]->id, queued[i]->id,
+                                     take_last_attempt, queued[i], err);
         trial_queue_put(s->queue, queued[i]);
     }
     free(queued);

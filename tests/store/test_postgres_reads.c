@@ -1,4 +1,5 @@
-/* Reads whose connection is lost in the middle begin again, and never mix two moments; how they are planned. */
+/* Reads whose connection is lost in the middle begin again, and never mix two moments; how reads are planned,
+ * and how many a comparison needs. */
 #include "server/store/postgres/postgres.h"
 #include "tests/support/skip.h"
 #include "tests/support/store_suite.h"
@@ -141,12 +142,106 @@ static void failed_candidates_are_found_in_linear_time(void **state)
     store_close(s);
 }
 
+/* ---- comparisons ---------------------------------------------------------------------------------------- */
+
+enum { TRIALS = 2500 };
+
+static store_backend counting; /* the backend, whose reads of attempts are counted */
+static int attempts_read;
+
+static store_status count_read(store *s, int64_t study, int64_t first, int64_t last, store_attempt_row *row,
+                               void *arg, store_error *err)
+{
+    attempts_read++;
+    return pg_backend.read_attempts(s, study, first, last, row, arg, err);
+}
+
+/* Many trials, most of which have no attempt. */
+static int64_t write_trials(store *s)
+{
+    static store_pick picks[TRIALS];
+    int64_t study;
+    store_lane *lane = suite_create(s, "trials", &study);
+    const store_event events[] = {suite_planned(0, 1, picks, TRIALS), suite_issued(1, 1, "w", 2000),
+                                  suite_issued(2400, 1, "w", 2000)};
+    assert_int_equal(store_fixture_write(lane, events, 3, NULL), STORE_OK);
+    store_lane_close(lane);
+    return study;
+}
+
+static void take_difference(void *arg, const char *text)
+{
+    snprintf(arg, 1000, "%s", text);
+}
+
+/* Compares the study as `copy` and `check` do. -> the difference */
+static const char *compared(int64_t study, store *other, int64_t there)
+{
+    static char difference[1000];
+    store *snapshot;
+    *difference = '\0';
+    attempts_read = 0;
+    assert_int_equal(store_open_snapshot_postgres(&snapshot, getenv("BANDITD_TEST_DATABASE"), NULL),
+                     STORE_OK);
+    counting = pg_backend;
+    counting.read_attempts = count_read;
+    snapshot->backend = &counting;
+    assert_int_equal(
+        store_compare_rows(snapshot, "trials", study, other, there, take_difference, difference, NULL),
+        STORE_OK);
+    store_close(snapshot);
+    return difference;
+}
+
+/* A read is a round trip to the database, or several. */
+static void attempts_are_compared_with_few_reads(void **state)
+{
+    pg_connection other = {0};
+    store *memory;
+    int64_t study;
+    (void)state;
+    store *s = open_filled(&other, &study);
+    study = write_trials(s);
+    assert_int_equal(store_open_memory(&memory, NULL), STORE_OK);
+    int64_t there = write_trials(memory);
+    assert_string_equal(compared(study, memory, there), "");
+    assert_int_equal(attempts_read, 3);
+    assert_int_equal(pg_execute_text(&other, "DELETE FROM attempts WHERE trial = 2400", NULL), STORE_OK);
+    assert_non_null(
+        strstr(compared(study, memory, there), "attempts: a row that the log produces is missing"));
+    pg_disconnect(&other);
+    store_close(memory);
+    store_close(s);
+}
+
+/* Its rows are found by the key, however little PostgreSQL knows of the table. */
+static void attempts_are_read_by_their_key(void **state)
+{
+    pg_connection other = {0};
+    int64_t study;
+    char text[pg_longest_statement], sql[pg_longest_statement + 64], plan[16384];
+    (void)state;
+    store *s = open_filled(&other, &study);
+    pg_statement_text(SQL_ATTEMPTS, text, sizeof text);
+    snprintf(sql, sizeof sql, "PREPARE attempts(int8, int8, int8) AS %s", text);
+    assert_int_equal(pg_execute_text(&other, sql, NULL), STORE_OK);
+    assert_int_equal(
+        pg_read_text(&other, "EXPLAIN (FORMAT JSON) EXECUTE attempts(1, 1, 1000)", plan, sizeof plan, NULL),
+        STORE_OK);
+    assert_non_null(strstr(plan, "attempts_pkey"));
+    assert_null(strstr(plan, "Seq Scan"));
+    pg_disconnect(&other);
+    store_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_read_goes_on_where_nothing_has_changed),
         cmocka_unit_test(a_read_fails_where_its_rows_have_changed),
         cmocka_unit_test(failed_candidates_are_found_in_linear_time),
+        cmocka_unit_test(attempts_are_compared_with_few_reads),
+        cmocka_unit_test(attempts_are_read_by_their_key),
     };
     return cmocka_run_group_tests_name("reads of PostgreSQL", tests, NULL, NULL);
 }

@@ -426,7 +426,7 @@ static store_status use(const char *path)
         status = store_read_engine_state(s, study, &engine, &err);
     store_engine_state_clear(&engine);
     for (int64_t trial = 1; !status && trial <= (int64_t)trials.n; trial++)
-        status = store_read_attempts(s, study, trial, count_attempt, &attempts, &err);
+        status = store_read_attempts(s, study, trial, trial, count_attempt, &attempts, &err);
     if (!status)
         status = store_read_candidates(s, study, 0, 50, 3, rows, &err);
     if (!status)

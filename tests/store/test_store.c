@@ -20,8 +20,8 @@ static void take_number(void *arg, const store_trial *trial)
 static void take_attempt(void *arg, const store_attempt *attempt)
 {
     suite_ids *list = arg;
-    sprintf(list->text + strlen(list->text), "%d:%s:%lld ", attempt->attempt, attempt->outcome,
-            (long long)attempt->ended_at);
+    sprintf(list->text + strlen(list->text), "%lld:%d:%s:%lld ", (long long)attempt->trial, attempt->attempt,
+            attempt->outcome, (long long)attempt->ended_at);
 }
 
 static void take_batch(void *arg, const store_batch *batch)
@@ -36,10 +36,10 @@ static void expect_trials(store *s, int64_t study, store_trial_filter filter, si
     assert_string_equal(list.text, want);
 }
 
-static void expect_attempts(store *s, int64_t study, int64_t trial, const char *want)
+static void expect_attempts(store *s, int64_t study, int64_t first, int64_t last, const char *want)
 {
     suite_ids list = {0};
-    assert_int_equal(store_read_attempts(s, study, trial, take_attempt, &list, NULL), STORE_OK);
+    assert_int_equal(store_read_attempts(s, study, first, last, take_attempt, &list, NULL), STORE_OK);
     assert_string_equal(list.text, want);
 }
 
@@ -75,7 +75,9 @@ static void events_become_rows(void **state)
                           suite_requeued(1, "expired", true), suite_issued(1, 2, "w4", 3300),
                           suite_told(1, 1, -0.0, true)};
     assert_int_equal(store_fixture_write(lane, more, 5, NULL), STORE_OK);
-    expect_attempts(s, study, 1, "1:released:3000 1:completed:5000 2:superseded:5000 ");
+    expect_attempts(s, study, 1, 3, "1:1:released:3000 1:1:completed:5000 1:2:superseded:5000 2:1::0 ");
+    expect_attempts(s, study, 2, 2, "2:1::0 ");
+    expect_attempts(s, study, 3, INT64_MAX, "");
     assert_int_equal(store_read_trial(s, study, 1, suite_take_trial, &trial, NULL), STORE_OK);
     assert_int_equal(trial.attempt, 1);
     assert_int_equal(trial.told_seq, 9);

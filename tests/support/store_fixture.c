@@ -361,7 +361,7 @@ char *store_fixture_dump(store *s, const char *id, bool log)
     assert_int_equal(store_read_trials(s, d.study, &all, SIZE_MAX, dump_trial, &d, NULL), STORE_OK);
     for (int64_t trial = 1; trial <= d.trials; trial++) {
         fprintf(d.out, "attempts of %lld\n", (long long)trial);
-        assert_int_equal(store_read_attempts(s, d.study, trial, dump_attempt, &d, NULL), STORE_OK);
+        assert_int_equal(store_read_attempts(s, d.study, trial, trial, dump_attempt, &d, NULL), STORE_OK);
     }
     assert_int_equal(store_read_batches(s, d.study, -1, SIZE_MAX, dump_batch, &d, NULL), STORE_OK);
     assert_int_equal(store_read_values(s, d.study, dump_value, &d, NULL), STORE_OK);

@@ -250,8 +250,8 @@ store_status memory_read_trials(store *base, int64_t number, const store_trial_f
                                 store_trial_row *row, void *arg, store_error *err);
 store_status memory_read_trial(store *base, int64_t number, int64_t trial, store_trial_row *row, void *arg,
                                store_error *err);
-store_status memory_read_attempts(store *base, int64_t number, int64_t trial, store_attempt_row *row,
-                                  void *arg, store_error *err);
+store_status memory_read_attempts(store *base, int64_t number, int64_t first, int64_t last,
+                                  store_attempt_row *row, void *arg, store_error *err);
 store_status memory_read_late_results(store *base, int64_t number, int64_t trial, int64_t after_seq,
                                       int64_t through_seq, store_late_result_row *row, void *arg,
                                       store_error *err);

@@ -200,16 +200,16 @@ store_status memory_read_trial(store *base, int64_t number, int64_t trial, store
     return memory_unlock(base, STORE_OK);
 }
 
-store_status memory_read_attempts(store *base, int64_t number, int64_t trial, store_attempt_row *row,
-                                  void *arg, store_error *err)
+store_status memory_read_attempts(store *base, int64_t number, int64_t first, int64_t last,
+                                  store_attempt_row *row, void *arg, store_error *err)
 {
     store_status status;
     memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
-    if (trial >= 1 && (size_t)trial <= study->n_trials)
-        for (size_t i = 0; i < study->trials[trial - 1].n_attempts; i++)
-            row(arg, &study->trials[trial - 1].attempts[i]);
+    for (int64_t t = first < 1 ? 1 : first; t <= last && (size_t)t <= study->n_trials; t++)
+        for (size_t i = 0; i < study->trials[t - 1].n_attempts; i++)
+            row(arg, &study->trials[t - 1].attempts[i]);
     return memory_unlock(base, STORE_OK);
 }
 

@@ -72,7 +72,8 @@ store_status memory_trial_issue(store *base, int64_t number, int64_t seq, const 
     if (!memory_set_text(&row->t.worker, event->u.issued.worker))
         return memory_exhausted(err);
     store_attempt *attempt = &attempts[row->n_attempts++];
-    *attempt = (store_attempt){.attempt = event->u.issued.attempt,
+    *attempt = (store_attempt){.trial = event->u.issued.trial,
+                               .attempt = event->u.issued.attempt,
                                .worker = strdup(event->u.issued.worker),
                                .issued_at = event->time,
                                .lease_expires_at = event->u.issued.lease_expires_at,

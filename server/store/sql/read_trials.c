@@ -68,22 +68,23 @@ store_status sql_read_trial(store *s, int64_t study, int64_t trial, store_trial_
     return sql_end_read(s, c, status);
 }
 
-store_status sql_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
-                               store_error *err)
+store_status sql_read_attempts(store *s, int64_t study, int64_t first, int64_t last, store_attempt_row *row,
+                               void *arg, store_error *err)
 {
     store_status status;
     sql_connection *c = sql_begin_study(s, study, NULL, &status, err);
     if (!c)
         return status;
-    sql_start(c, SQL_ATTEMPTS, "ii", study, trial);
+    sql_start(c, SQL_ATTEMPTS, "iii", study, first, last);
     while (sql_step(c)) {
         store_attempt attempt = {
-            .attempt = (int32_t)sql_integer(c, 0),
-            .worker = sql_text(c, 1),
-            .issued_at = sql_integer(c, 2),
-            .lease_expires_at = sql_integer(c, 3),
-            .ended_at = sql_integer(c, 4),
-            .outcome = sql_text(c, 5),
+            .trial = sql_integer(c, 0),
+            .attempt = (int32_t)sql_integer(c, 1),
+            .worker = sql_text(c, 2),
+            .issued_at = sql_integer(c, 3),
+            .lease_expires_at = sql_integer(c, 4),
+            .ended_at = sql_integer(c, 5),
+            .outcome = sql_text(c, 6),
         };
         row(arg, &attempt);
     }

@@ -180,8 +180,8 @@ store_status sql_read_trials(store *s, int64_t study, const store_trial_filter *
                              store_trial_row *row, void *arg, store_error *err);
 store_status sql_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
                             store_error *err);
-store_status sql_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
-                               store_error *err);
+store_status sql_read_attempts(store *s, int64_t study, int64_t first, int64_t last, store_attempt_row *row,
+                               void *arg, store_error *err);
 store_status sql_read_late_results(store *s, int64_t study, int64_t trial, int64_t after_seq,
                                    int64_t through_seq, store_late_result_row *row, void *arg,
                                    store_error *err);

@@ -207,8 +207,9 @@
     X(SQL_ATTEMPT_TELL, "UPDATE attempts SET ended_at = ?4, outcome = ?5 WHERE study = ?1 AND trial = ?2 "                     \
                         "AND issued_seq = (SELECT max(issued_seq) FROM attempts WHERE study = ?1 "                             \
                         "AND trial = ?2 AND attempt = ?3)")                                                                    \
-    X(SQL_ATTEMPTS, "SELECT attempt, worker, issued_at, lease_expires_at, ended_at, outcome FROM attempts "                    \
-                    "WHERE study = ?1 AND trial = ?2 ORDER BY issued_seq")                                                     \
+    X(SQL_ATTEMPTS,                                                                                                            \
+      "SELECT trial, attempt, worker, issued_at, lease_expires_at, ended_at, outcome FROM attempts "                           \
+      "WHERE study = ?1 AND trial BETWEEN ?2 AND ?3 ORDER BY trial, issued_seq")                                               \
     /* candidates */                                                                                                           \
     X(SQL_CONTENT_INSERT, "INSERT INTO contents (content, dimension, count) VALUES (?1, ?2, 0)")                               \
     X(SQL_CONTENT_LOAD, "SELECT state, dimension, count FROM contents WHERE content = ?1")                                     \
