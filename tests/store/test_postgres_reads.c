@@ -1,5 +1,5 @@
-/* Reads whose connection is lost in the middle begin again, and never mix two moments; how reads are planned,
- * and how many a comparison needs. */
+/* Reads whose connection is lost in the middle begin again, and never mix two moments; late ones are ended; how reads are
+ * planned, and how many a comparison needs. */
 #include "server/store/postgres/postgres.h"
 #include "tests/support/skip.h"
 #include "tests/support/store_suite.h"
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -111,6 +112,36 @@ static void a_read_fails_where_its_rows_have_changed(void **state)
         assert_non_null(strstr(err.message, "its rows have changed"));
         assert_true(c.rows < ENTRIES);
     }
+    pg_disconnect(&other);
+    store_close(s);
+}
+
+/* A read that is only slow is asked once more, and the one before it is ended: none is left in the database. */
+static void a_late_read_is_ended(void **state)
+{
+    pg_connection other = {0};
+    int64_t study, waiting = 1;
+    store_error err = {0};
+    (void)state;
+    store_close(open_filled(&other, &study));
+    store *s;
+    assert_int_equal(store_open_postgres(&s, getenv("BANDITD_TEST_DATABASE"), 1, &err), STORE_OK);
+    assert_int_equal(pg_execute_text(&other, "BEGIN; LOCK TABLE log IN ACCESS EXCLUSIVE MODE", &err),
+                     STORE_OK);
+    cutting c = {0};
+    assert_int_equal(read_log(s, study, &c, &err), STORE_UNREACHABLE);
+    assert_string_equal(err.message, "a query: the database does not answer");
+    for (int tries = 0; waiting > 0 && tries < 200;
+         tries++) { /* the lock is kept: by itself none would end */
+        assert_int_equal(
+            pg_read_integer(&other, "SELECT count(*) FROM pg_locks WHERE NOT granted", &waiting, NULL),
+            STORE_OK);
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    }
+    assert_int_equal(waiting, 0);
+    assert_int_equal(pg_execute_text(&other, "COMMIT", &err), STORE_OK);
+    assert_int_equal(read_log(s, study, &c, &err), STORE_OK);
+    assert_int_equal(c.rows, ENTRIES);
     pg_disconnect(&other);
     store_close(s);
 }
@@ -239,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_read_goes_on_where_nothing_has_changed),
         cmocka_unit_test(a_read_fails_where_its_rows_have_changed),
+        cmocka_unit_test(a_late_read_is_ended),
         cmocka_unit_test(failed_candidates_are_found_in_linear_time),
         cmocka_unit_test(attempts_are_compared_with_few_reads),
         cmocka_unit_test(attempts_are_read_by_their_key),

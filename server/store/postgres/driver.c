@@ -94,7 +94,7 @@ static bool note_asked(pg_connection *c, int id, const char *types, va_list args
         c->n_asked = c->bytes.n = 0;
         c->seen = 0;
     }
-    c->taken = 0;
+    c->taken = c->late_at = 0;
     size_t at = c->bytes.n;
     if (!wire_grow(&c->asked, &c->asked_capacity, c->n_asked + 1, 4, sizeof *c->asked) ||
         !pg_encode(&c->bytes, types, args))
@@ -162,12 +162,25 @@ static bool receive(pg_connection *c)
     return false;
 }
 
+/* Connects again, and then ends the statement whose answer was late: PQcancel waits for a connection of its own, without a
+ * time limit, so the database must be there. */
+static void connect_again(pg_connection *c)
+{
+    char text[256];
+    c->error = (store_error){0};
+    pg_connect(c, c->pool->uri, &c->error);
+    if (c->error.status || !c->late)
+        return;
+    pq.PQcancel(c->late, text, sizeof text);
+    pq.PQfreeCancel(c->late);
+    c->late = NULL;
+}
+
 /* Sends all statements of the read over a new connection, and receives as many rows as have been taken. */
 static void read_again(pg_connection *c)
 {
-    c->error = (store_error){0};
     c->seen = 0;
-    pg_connect(c, c->pool->uri, &c->error);
+    connect_again(c);
     for (size_t i = 0; i < c->n_asked && !c->error.status; i++) {
         bool last = i + 1 == c->n_asked;
         size_t passed = 0;
@@ -177,13 +190,45 @@ static void read_again(pg_connection *c)
     }
 }
 
-/* The connection is lost. The whole read begins again, and sees another moment: it goes on only if the rows that were
- * taken come again, all of them and unchanged. So a read never mixes two moments. */
+/* Is the answer late? For all that is known the connection is not lost, and the statement goes on. */
+static bool note_late(pg_connection *c)
+{
+    bool late = store_clock() >= c->deadline && pq.PQstatus(c->conn) == CONNECTION_OK;
+    if (late && !c->late)
+        c->late = pq.PQgetCancel(c->conn);
+    return late;
+}
+
+/* Late for the second time since the last row: to ask once more would only take as long. */
+static bool is_late_again(pg_connection *c)
+{
+    bool late = note_late(c), again = late && c->late_at == c->taken + 1;
+    if (late)
+        c->late_at = c->taken + 1;
+    return again;
+}
+
+/* Gives the read up, and ends what may be under way of it. */
+static void give_up(pg_connection *c)
+{
+    store_error error = c->error;
+    if (note_late(c)) {
+        c->deadline = store_clock() + pg_shortest_attempt;
+        connect_again(c);
+    }
+    c->error = error;
+    c->pool = NULL;
+}
+
+/* The connection is lost, or its answer is late. The whole read begins again, and sees another moment: it goes on only if
+ * the rows that were taken come again, all of them and unchanged. So a read never mixes two moments. */
 static bool ask_again(pg_connection *c)
 {
     double deadline = c->deadline; /* where it has passed, one attempt is made */
     uint64_t seen = c->seen;
-    do {
+    bool again = is_late_again(c);
+    while (!again) {
+        note_late(c);
         c->deadline = store_clock() + pg_shortest_attempt;
         if (c->deadline < deadline)
             c->deadline = deadline;
@@ -195,9 +240,11 @@ static bool ask_again(pg_connection *c)
                             "the connection was lost in the middle of a read, and its rows have changed");
             break;
         }
+        if (c->error.status != STORE_UNREACHABLE || store_clock() >= deadline)
+            break;
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-    } while (c->error.status == STORE_UNREACHABLE && store_clock() < deadline);
-    c->pool = NULL; /* once is enough */
+    }
+    give_up(c);
     return false;
 }
 

@@ -8,6 +8,7 @@
 
 #define PQ_LIST(X)                                                                                           \
     X(PQbackendPID)                                                                                          \
+    X(PQcancel)                                                                                              \
     X(PQclear)                                                                                               \
     X(PQcmdStatus)                                                                                           \
     X(PQconnectdbParams)                                                                                     \
@@ -20,7 +21,9 @@
     X(PQexec)                                                                                                \
     X(PQfinish)                                                                                              \
     X(PQflush)                                                                                               \
+    X(PQfreeCancel)                                                                                          \
     X(PQfreemem)                                                                                             \
+    X(PQgetCancel)                                                                                           \
     X(PQgetResult)                                                                                           \
     X(PQgetisnull)                                                                                           \
     X(PQgetlength)                                                                                           \

@@ -62,8 +62,10 @@ typedef struct pg_connection {
     /* Of a reader: its read so far, which begins again where the connection is lost. */
     struct pg_entry *asked; /* its statements */
     size_t n_asked, asked_capacity;
-    size_t taken;  /* rows of the last one */
-    uint64_t seen; /* a hash of the rows of all */
+    size_t taken;   /* rows of the last one */
+    uint64_t seen;  /* a hash of the rows of all */
+    PGcancel *late; /* ends the statement whose answer did not come in time; NULL: none is left to be ended */
+    size_t late_at; /* `taken` plus 1 at the last such answer; 0: none */
 } pg_connection;
 
 /* One statement of a transaction. */

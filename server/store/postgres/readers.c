@@ -24,6 +24,7 @@ static pg_connection *take_idle(pg_store *s)
 static void drop(pg_connection *c)
 {
     pg_disconnect(c);
+    pq.PQfreeCancel(c->late);
     free(c->bytes.bytes);
     free(c->asked);
     free(c);
