@@ -117,33 +117,45 @@ static void a_read_fails_where_its_rows_have_changed(void **state)
 }
 
 /* A read that is only slow is asked once more, and the one before it is ended: none is left in the database. */
-static void a_late_read_is_ended(void **state)
+static void expect_late_read(const char *slow, const char *under_way, const char *fast)
 {
     pg_connection other = {0};
-    int64_t study, waiting = 1;
+    int64_t study, left = 1;
     store_error err = {0};
-    (void)state;
     store_close(open_filled(&other, &study));
     store *s;
     assert_int_equal(store_open_postgres(&s, getenv("BANDITD_TEST_DATABASE"), 1, &err), STORE_OK);
-    assert_int_equal(pg_execute_text(&other, "BEGIN; LOCK TABLE log IN ACCESS EXCLUSIVE MODE", &err),
-                     STORE_OK);
+    assert_int_equal(pg_execute_text(&other, slow, &err), STORE_OK);
     cutting c = {0};
     assert_int_equal(read_log(s, study, &c, &err), STORE_UNREACHABLE);
     assert_string_equal(err.message, "a query: the database does not answer");
-    for (int tries = 0; waiting > 0 && tries < 200;
-         tries++) { /* the lock is kept: by itself none would end */
-        assert_int_equal(
-            pg_read_integer(&other, "SELECT count(*) FROM pg_locks WHERE NOT granted", &waiting, NULL),
-            STORE_OK);
+    for (int tries = 0; left > 0 && tries < 200;
+         tries++) { /* by itself it would go on for a minute or more */
+        assert_int_equal(pg_read_integer(&other, under_way, &left, NULL), STORE_OK);
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     }
-    assert_int_equal(waiting, 0);
-    assert_int_equal(pg_execute_text(&other, "COMMIT", &err), STORE_OK);
+    assert_int_equal(left, 0);
+    assert_int_equal(pg_execute_text(&other, fast, &err), STORE_OK);
     assert_int_equal(read_log(s, study, &c, &err), STORE_OK);
     assert_int_equal(c.rows, ENTRIES);
     pg_disconnect(&other);
     store_close(s);
+}
+
+static void a_read_that_waits_for_a_lock_is_ended(void **state)
+{
+    (void)state;
+    expect_late_read("BEGIN; LOCK TABLE log IN ACCESS EXCLUSIVE MODE",
+                     "SELECT count(*) FROM pg_locks WHERE NOT granted", "COMMIT");
+}
+
+static void a_read_without_a_first_row_is_ended(void **state)
+{
+    (void)state;
+    expect_late_read("ALTER TABLE log RENAME TO kept; "
+                     "CREATE VIEW log AS SELECT kept.* FROM kept, (SELECT pg_sleep(60)) slow",
+                     "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'",
+                     "DROP VIEW log; ALTER TABLE kept RENAME TO log");
 }
 
 /* A table of which PostgreSQL has no statistics, as after many writes or a restored dump, must not get a plan that reads
@@ -270,7 +282,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_read_goes_on_where_nothing_has_changed),
         cmocka_unit_test(a_read_fails_where_its_rows_have_changed),
-        cmocka_unit_test(a_late_read_is_ended),
+        cmocka_unit_test(a_read_that_waits_for_a_lock_is_ended),
+        cmocka_unit_test(a_read_without_a_first_row_is_ended),
         cmocka_unit_test(failed_candidates_are_found_in_linear_time),
         cmocka_unit_test(attempts_are_compared_with_few_reads),
         cmocka_unit_test(attempts_are_read_by_their_key),
