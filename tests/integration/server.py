@@ -35,6 +35,7 @@ class Server:
         self.environment = environment or {}
         self.process = None
         self.token = None  # that clients send unless they are given another one
+        self.stopped_after = None  # seconds that its last stop took, without the checks
         self._clients = []
         self._stderr = ""
 
@@ -88,6 +89,7 @@ class Server:
 
     def stop(self, with_signal=signal.SIGTERM):
         """Stops it and checks how it ended. -> what it wrote on standard error"""
+        begun = time.monotonic()
         if self.process.poll() is None:
             self.process.send_signal(with_signal)
         try:
@@ -95,6 +97,7 @@ class Server:
         except subprocess.TimeoutExpired:
             self._abandon()
             raise AssertionError(f"does not stop within {STOP_SECONDS} s; standard error: {self._stderr[-4000:]}") from None
+        self.stopped_after = time.monotonic() - begun
         status = self._ended()
         assert not sanitizers.report(self._stderr), self._stderr
         assert status == 0, f"exit status {status}; standard error: {self._stderr[-4000:]}"

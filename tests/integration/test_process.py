@@ -37,9 +37,8 @@ def test_stops_with_connections_open_and_an_ask_waiting():
         half = socket.create_connection((server.host, server.port))
         half.sendall(b"POST /v1/studies HTTP/1.1\r\nHost: loc")
         time.sleep(0.3)
-        begun = time.monotonic()
         server.stop()
-        assert time.monotonic() - begun < 20
+        assert server.stopped_after < 20, server.stopped_after
         waiting.settimeout(5)
         answer = waiting.recv(65536)
         assert b" 503 " in answer or b'"trials": []' in answer or b'"trials":[]' in answer, answer
