@@ -267,9 +267,10 @@ void study_post_tick(study *s)
     bool post = !s->mail.tick_posted;
     s->mail.tick_posted = true;
     pthread_mutex_unlock(&s->mail.lock);
+    if (!post)
+        return; /* the job is queued, and the actor may be reading it */
     s->mail.tick.run = run_tick;
-    if (post)
-        study_post(s, &s->mail.tick);
+    study_post(s, &s->mail.tick);
 }
 
 bool study_is_disposable(study *s)
