@@ -146,7 +146,7 @@ static void a_read_that_waits_for_a_lock_is_ended(void **state)
 {
     (void)state;
     expect_late_read("BEGIN; LOCK TABLE log IN ACCESS EXCLUSIVE MODE",
-                     "SELECT count(*) FROM pg_locks WHERE NOT granted", "COMMIT");
+                     "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'relation'", "COMMIT");
 }
 
 static void a_read_without_a_first_row_is_ended(void **state)
