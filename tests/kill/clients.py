@@ -29,7 +29,8 @@ def setup(client):
 class Place:
     """What the clients share: the journal, and what must never be answered."""
 
-    def __init__(self):
+    def __init__(self, pause=0.0):
+        self.pause = pause  # seconds between two steps of a client
         self.journal, self.violations = [], []
         self.lock = threading.Lock()
         self.stop = threading.Event()
@@ -65,7 +66,7 @@ class Worker:
         steps = [self.ask, self.tell, self.tell, self.tell_again, self.measure, self.amend, self.release, self.renew, self.propose]
         steps += [self.observe, self.study, self.study, self.token, self.retire, self.add]
         try:
-            while not self.place.stop.is_set():
+            while not self.place.stop.wait(self.place.pause):
                 self.rng.choice(steps)()
         except LOST as lost:
             if isinstance(lost, TimeoutError):
