@@ -68,8 +68,8 @@ static void amend(bandit_engine *engine, const told *list)
         const bandit_result *first = &list[i].first, *truth = &list[i].truth;
         if (first->repeats != truth->repeats || first->reward != truth->reward)
             amendments[n++] = (bandit_amendment){.arm = truth->arm,
-                                                 .was = {first->repeats, first->reward},
-                                                 .now = {truth->repeats, truth->reward},
+                                                 .was = {.repeats = first->repeats, .reward = first->reward},
+                                                 .now = {.repeats = truth->repeats, .reward = truth->reward},
                                                  .chosen = truth->chosen,
                                                  .variance = truth->variance};
     }
@@ -262,7 +262,8 @@ static void take_all_back(bandit_algorithm algorithm, bool learns)
     bandit_description description;
     const bandit_result results[] = {{.arm = 5, .repeats = 2, .reward = 1.5},
                                      {.arm = 9, .repeats = 1, .reward = -3.0}};
-    const bandit_amendment amendments[] = {{.arm = 5, .was = {2, 1.5}}, {.arm = 9, .was = {1, -3.0}}};
+    const bandit_amendment amendments[] = {{.arm = 5, .was = {.repeats = 2, .reward = 1.5}},
+                                           {.arm = 9, .was = {.repeats = 1, .reward = -3.0}}};
     const bandit_arm_sum sums[] = {{.arm = 5}, {.arm = 9}};
     const bandit_result another = {.arm = 7, .repeats = 2, .reward = 1.5};
     assert_int_equal(bandit_engine_new(&engine, problem.arms, &problem.options, 0, &error), BANDIT_OK);
@@ -298,7 +299,8 @@ static void what_cannot_be_is_refused(void **state)
     random_problem_init(&problem, 3, ARMS, 2, BANDIT_KERNEL_MATERN, 0.1, 0);
     bandit_engine *engine;
     bandit_error error = {0};
-    bandit_amendment good = {.arm = 5, .now = {1, 1.5}}, bad = {.arm = ARMS, .now = {1, 1.5}};
+    bandit_amendment good = {.arm = 5, .now = {.repeats = 1, .reward = 1.5}},
+                     bad = {.arm = ARMS, .now = {.repeats = 1, .reward = 1.5}};
     bandit_arm_sum sums[] = {{.arm = 5, .count = 1, .sum = 1.5}, {.arm = 4, .count = 1, .sum = 1.0}};
     assert_int_equal(bandit_engine_new(&engine, problem.arms, &problem.options, 0, &error), BANDIT_OK);
     assert_int_equal(bandit_engine_begin_batch(engine, NULL, 0, NULL, 0, &bandit_executor_serial, &error),

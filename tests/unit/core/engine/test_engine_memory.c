@@ -314,9 +314,11 @@ static void amend(trial *t, const bandit_result *was, const bandit_pick *pending
     }
     assert_true(before.count >= was->repeats && unpulled < bandit_arms_count(t->arms));
     bandit_amendment amendments[3] = {
-        {.arm = was->arm, .was = {was->repeats, was->reward}, .now = {was->repeats + 1, was->reward + 0.25}},
-        {.arm = was->arm, .was = {was->repeats + 1, was->reward + 0.25}},
-        {.arm = unpulled, .now = {1, 0.5}},
+        {.arm = was->arm,
+         .was = {.repeats = was->repeats, .reward = was->reward},
+         .now = {.repeats = was->repeats + 1, .reward = was->reward + 0.25}},
+        {.arm = was->arm, .was = {.repeats = was->repeats + 1, .reward = was->reward + 0.25}},
+        {.arm = unpulled, .now = {.repeats = 1, .reward = 0.5}},
     };
     amendments[0].chosen = amendments[1].chosen = was->chosen;
     amendments[0].variance = amendments[1].variance = was->variance;

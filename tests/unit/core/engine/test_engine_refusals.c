@@ -265,16 +265,17 @@ static void check_amendments(subject *s)
 {
     const uint32_t n = (uint32_t)bandit_arms_count(s->arms), last = n - 1;
     const double nan = (double)NAN, infinite = (double)INFINITY;
-    const bandit_amendment amendments[] = {{.arm = n, .now = {1, 0.5}},
-                                           {.arm = 0, .was = {1, nan}},
-                                           {.arm = 0, .was = {2, -infinite}},
-                                           {.arm = 0, .now = {1, nan}},
-                                           {.arm = 0, .now = {2, infinite}},
-                                           {.arm = 0, .now = {1, 0.5}, .chosen = true, .variance = nan},
-                                           {.arm = 0, .now = {1, 0.5}, .chosen = true, .variance = infinite},
-                                           {.arm = 0, .now = {1, 0.5}, .chosen = true, .variance = -1e-300},
-                                           {.arm = last, .now = {1, 0.5}, .chosen = false, .variance = nan},
-                                           {.arm = last, .now = {1, 0.5}, .chosen = true, .variance = 0.0}};
+    const bandit_amendment amendments[] = {
+        {.arm = n, .now = {.repeats = 1, .reward = 0.5}},
+        {.arm = 0, .was = {.repeats = 1, .reward = nan}},
+        {.arm = 0, .was = {.repeats = 2, .reward = -infinite}},
+        {.arm = 0, .now = {.repeats = 1, .reward = nan}},
+        {.arm = 0, .now = {.repeats = 2, .reward = infinite}},
+        {.arm = 0, .now = {.repeats = 1, .reward = 0.5}, .chosen = true, .variance = nan},
+        {.arm = 0, .now = {.repeats = 1, .reward = 0.5}, .chosen = true, .variance = infinite},
+        {.arm = 0, .now = {.repeats = 1, .reward = 0.5}, .chosen = true, .variance = -1e-300},
+        {.arm = last, .now = {.repeats = 1, .reward = 0.5}, .chosen = false, .variance = nan},
+        {.arm = last, .now = {.repeats = 1, .reward = 0.5}, .chosen = true, .variance = 0.0}};
     const bandit_arm_sum sums[][3] = {{{0, 0, 1, 0.5}, {last, 0, 1, 0.5}, {n, 0, 1, 0.5}},
                                       {{0, 0, 1, 0.5}, {last, 0, 1, 0.5}, {last, 0, 1, 0.5}},
                                       {{1, 0, 1, 0.5}, {0, 0, 1, 0.5}, {last, 0, 1, 0.5}},
@@ -287,7 +288,7 @@ static void check_amendments(subject *s)
     for (size_t i = 0; i < LENGTH(amendments) + LENGTH(sums); i++) {
         bool of_sums = i >= LENGTH(amendments);
         size_t k = of_sums ? i - LENGTH(amendments) : i;
-        const bandit_amendment both[] = {{.arm = 0, .now = {1, 0.5}},
+        const bandit_amendment both[] = {{.arm = 0, .now = {.repeats = 1, .reward = 0.5}},
                                          of_sums ? amendments[LENGTH(amendments) - 1] : amendments[k]};
         const bandit_arm_sum *now = sums[of_sums ? k : LENGTH(sums) - 1];
         bandit_engine *engine;

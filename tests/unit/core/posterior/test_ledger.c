@@ -183,7 +183,8 @@ static void damaged_sums_are_refused(void **state)
 static void corrections_keep_the_squares_finite(void **state)
 {
     const bandit_result result = {.arm = 2, .repeats = 2, .reward = 3.0};
-    bandit_amendment change = {.arm = 2, .was = {2, 3.0}, .now = {1, 1e200}};
+    bandit_amendment change = {
+        .arm = 2, .was = {.repeats = 2, .reward = 3.0}, .now = {.repeats = 1, .reward = 1e200}};
     bandit_arm_sum sum = {.arm = 2, .count = 1, .sum = 1e200};
     const bandit_ledger none = {0};
     bandit_ledger ledger = {0};

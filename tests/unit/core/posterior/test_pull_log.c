@@ -135,35 +135,43 @@ static void kept_results_are_corrected(void **state)
     (void)state;
     bandit_history_init(&h, ARMS, 5);
     take(&h, told, 5);
-    bandit_amendment other = {.arm = 4, .was = {1, 1.0}, .now = {1, 3.0}};
+    bandit_amendment other = {
+        .arm = 4, .was = {.repeats = 1, .reward = 1.0}, .now = {.repeats = 1, .reward = 3.0}};
     bandit_arm_sum sums[] = {{.arm = 4, .count = 5, .sum = 8.0}};
     assert_int_equal(bandit_history_amend(&h, &other, 1, sums, 1, NULL), BANDIT_OK);
     assert_true(h.n_log == 5 && h.log[0].reward == 1.0 && h.log[3].reward == 3.0 && h.log[3].arm == 4);
 
-    bandit_amendment removed = {.arm = 4, .was = {1, 2.0}, .now = {0, 0.0}};
+    bandit_amendment removed = {
+        .arm = 4, .was = {.repeats = 1, .reward = 2.0}, .now = {.repeats = 0, .reward = 0.0}};
     sums[0] = (bandit_arm_sum){.arm = 4, .count = 4, .sum = 6.0};
     assert_int_equal(bandit_history_amend(&h, &removed, 1, sums, 1, NULL), BANDIT_OK);
     assert_true(h.n_log == 4 && h.log[0].reward == 1.0 && h.log[1].arm == 7 && h.log[2].reward == 3.0 &&
                 h.log[3].repeats == 2);
 
-    bandit_amendment unknown = {.arm = 4, .was = {1, 9.0}, .now = {1, 9.5}}; /* no longer kept */
+    bandit_amendment unknown = {.arm = 4,
+                                .was = {.repeats = 1, .reward = 9.0},
+                                .now = {.repeats = 1, .reward = 9.5}}; /* no longer kept */
     assert_int_equal(bandit_history_amend(&h, &unknown, 1, sums, 1, NULL), BANDIT_OK);
     assert_true(h.n_log == 4 && h.log[3].reward == 1.0);
 
-    bandit_amendment joins = {.arm = 9, .was = {0, 0.0}, .now = {3, 0.5}};
+    bandit_amendment joins = {
+        .arm = 9, .was = {.repeats = 0, .reward = 0.0}, .now = {.repeats = 3, .reward = 0.5}};
     sums[0] = (bandit_arm_sum){.arm = 9, .count = 3, .sum = 1.5};
     assert_int_equal(bandit_history_amend(&h, &joins, 1, sums, 1, NULL), BANDIT_OK);
     assert_true(h.n_log == 5 && h.log[4].arm == 9 && h.log[4].repeats == 3 && h.log[4].reward == 0.5);
 
-    bandit_amendment never = {.arm = 9, .was = {0, 0.0}, .now = {0, 0.0}};
+    bandit_amendment never = {
+        .arm = 9, .was = {.repeats = 0, .reward = 0.0}, .now = {.repeats = 0, .reward = 0.0}};
     assert_int_equal(bandit_history_amend(&h, &never, 1, sums, 1, NULL), BANDIT_OK);
     assert_int_equal(h.n_log, 5);
 
-    bandit_amendment oldest = {.arm = 4, .was = {1, 1.0}, .now = {2, 4.0}};
+    bandit_amendment oldest = {
+        .arm = 4, .was = {.repeats = 1, .reward = 1.0}, .now = {.repeats = 2, .reward = 4.0}};
     sums[0] = (bandit_arm_sum){.arm = 4, .count = 5, .sum = 13.0};
     assert_int_equal(bandit_history_amend(&h, &oldest, 1, sums, 1, NULL), BANDIT_OK);
     assert_true(h.n_log == 5 && h.log[0].arm == 4 && h.log[0].repeats == 2 && h.log[0].reward == 4.0);
-    bandit_amendment gone = {.arm = 4, .was = {2, 4.0}, .now = {0, 0.0}};
+    bandit_amendment gone = {
+        .arm = 4, .was = {.repeats = 2, .reward = 4.0}, .now = {.repeats = 0, .reward = 0.0}};
     sums[0] = (bandit_arm_sum){.arm = 4, .count = 3, .sum = 5.0};
     assert_int_equal(bandit_history_amend(&h, &gone, 1, sums, 1, NULL), BANDIT_OK);
     assert_true(h.n_log == 4 && h.log[0].arm == 7);

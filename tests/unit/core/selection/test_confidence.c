@@ -241,11 +241,26 @@ static void corrections_only_add_to_the_sums(void **state)
     (void)state;
     model x;
     bandit_log_sums sums = {.c1 = 2.0, .c3 = 3.0};
-    bandit_amendment amendments[] = {
-        {.arm = 5, .was = {1, 0.5}, .now = {1, 0.9}, .chosen = true, .variance = 0.7}, /* another reward */
-        {.arm = 5, .was = {1, 0.5}, .now = {0, 0.0}, .chosen = true, .variance = 0.7}, /* none any more */
-        {.arm = 8, .was = {2, 0.5}, .now = {5, 0.1}, .chosen = true, .variance = 0.4}, /* three more */
-        {.arm = 9, .was = {0, 0.0}, .now = {1, 0.3}, .chosen = true, .variance = 0.1}};
+    bandit_amendment amendments[] = {{.arm = 5,
+                                      .was = {.repeats = 1, .reward = 0.5},
+                                      .now = {.repeats = 1, .reward = 0.9},
+                                      .chosen = true,
+                                      .variance = 0.7}, /* another reward */
+                                     {.arm = 5,
+                                      .was = {.repeats = 1, .reward = 0.5},
+                                      .now = {.repeats = 0, .reward = 0.0},
+                                      .chosen = true,
+                                      .variance = 0.7}, /* none any more */
+                                     {.arm = 8,
+                                      .was = {.repeats = 2, .reward = 0.5},
+                                      .now = {.repeats = 5, .reward = 0.1},
+                                      .chosen = true,
+                                      .variance = 0.4}, /* three more */
+                                     {.arm = 9,
+                                      .was = {.repeats = 0, .reward = 0.0},
+                                      .now = {.repeats = 1, .reward = 0.3},
+                                      .chosen = true,
+                                      .variance = 0.1}};
     open_model(&x);
     assert_int_equal(bandit_log_sums_amend(&sums, &x.posterior, amendments, 2, NULL), BANDIT_OK);
     assert_true(sums.c1 == 2.0 && sums.c3 == 3.0);
