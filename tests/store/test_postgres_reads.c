@@ -129,8 +129,8 @@ static void expect_late_read(const char *slow, const char *under_way, const char
     cutting c = {0};
     assert_int_equal(read_log(s, study, &c, &err), STORE_UNREACHABLE);
     assert_string_equal(err.message, "a query: the database does not answer");
-    for (int tries = 0; left > 0 && tries < 200;
-         tries++) { /* by itself it would go on for a minute or more */
+    /* By itself it would go on for a minute or more. */
+    for (int tries = 0; left > 0 && tries < 200; tries++) {
         assert_int_equal(pg_read_integer(&other, under_way, &left, NULL), STORE_OK);
         nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
     }

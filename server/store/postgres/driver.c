@@ -194,8 +194,10 @@ static void read_again(pg_connection *c)
 static bool note_late(pg_connection *c)
 {
     bool late = store_clock() >= c->deadline && pq.PQstatus(c->conn) == CONNECTION_OK;
-    if (late && !c->late)
+    if (late) {
+        pq.PQfreeCancel(c->late); /* of an earlier read, which nothing could end */
         c->late = pq.PQgetCancel(c->conn);
+    }
     return late;
 }
 

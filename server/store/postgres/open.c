@@ -68,15 +68,13 @@ pg_store *pg_new(const char *uri)
 void pg_free(pg_store *s)
 {
     pg_close_readers(s);
-    pg_disconnect(&s->writer);
+    pg_connection_clear(&s->writer);
     pthread_mutex_destroy(&s->pool_mutex);
     for (size_t i = 0; i < s->n_entries; i++)
         free(s->entries[i].message);
     free(s->entries);
     free(s->bytes.bytes);
     pg_merge_free(&s->merge);
-    free(s->writer.bytes.bytes);
-    free(s->writer.asked); /* of a snapshot, whose writer is a reader */
     pg_known_free(s->known);
     free(s->uri);
     free(s);

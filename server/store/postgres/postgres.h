@@ -166,6 +166,7 @@ store_status pg_connect(pg_connection *c, const char *uri, store_error *err);
  * texts. */
 store_status pg_enter_pipeline(pg_connection *c, store_error *err);
 void pg_disconnect(pg_connection *c);
+void pg_connection_clear(pg_connection *c); /* disconnects, and frees what it owns */
 
 /* Sends what is left to be sent, and waits until a result can be taken without waiting. False: the connection is lost, or
  * its deadline has passed. */

@@ -23,10 +23,7 @@ static pg_connection *take_idle(pg_store *s)
 
 static void drop(pg_connection *c)
 {
-    pg_disconnect(c);
-    pq.PQfreeCancel(c->late);
-    free(c->bytes.bytes);
-    free(c->asked);
+    pg_connection_clear(c);
     free(c);
 }
 

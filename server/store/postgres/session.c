@@ -86,6 +86,15 @@ void pg_disconnect(pg_connection *c)
     memset(c->prepared, 0, sizeof c->prepared);
 }
 
+void pg_connection_clear(pg_connection *c)
+{
+    pg_disconnect(c);
+    if (c->late)
+        pq.PQfreeCancel(c->late);
+    free(c->bytes.bytes);
+    free(c->asked);
+}
+
 void pg_describe(const pg_connection *c, char *out, size_t size)
 {
     const char *host = "", *port = "", *name = "", *user = "";
