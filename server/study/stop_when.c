@@ -214,7 +214,8 @@ static uint32_t *only_late(const told_history *h, size_t from, size_t *n)
  * small. So until there are ENOUGH the claim needs another source than the point's own result. */
 enum { TARGET_DEVIATIONS = 2, ENOUGH = 50 };
 
-/* Does the model without the arm's rewards expect at least `value`, even with two deviations against it? */
+/* Does the model without the arm's rewards expect at least `value`, even with two deviations against it? Not if it cannot
+ * say, as the models of some algorithms: then the study goes on. */
 static bool others_say(const bandit_engine *engine, uint32_t arm, double value, engine_outcome *out)
 {
     bandit_insight *insight = NULL;
