@@ -181,8 +181,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     wire_study *study;
     HOLDS(wire_decode_study(&study, names->definition, strlen(names->definition), bandit_algorithm_names(),
                             &errors) == WIRE_OK);
-    char *text = strndup((const char *)data + 1, size - 1);
+    char *text = malloc(size);
     HOLDS(text);
+    memcpy(text, data + 1, size - 1);
+    text[size - 1] = '\0';
     http_bound bounds[BOUNDS];
     meaning meanings[BOUNDS];
     http_request request = {.bounds = bounds};
