@@ -6,6 +6,7 @@
 #include "server/data/study_view.h"
 #include "tests/support/refusals.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -152,13 +153,70 @@ static void test_damaged_ones(void **state)
     definition_cache_free(c);
 }
 
+enum { THREADS = 8, TEXTS = 3, READS = 300 };
+
+typedef struct reader {
+    definition_cache *c;
+    char *const *texts;
+    size_t first, wrong;
+} reader;
+
+/* Each reader holds up to two definitions and looks into them; what it finds is counted, for the main thread asserts. */
+static void *read_many(void *arg)
+{
+    reader *r = arg;
+    static const char *const ids[TEXTS] = {"one", "two", "six"};
+    const wire_study *held = NULL;
+    for (size_t i = 0; i < READS; i++) {
+        size_t t = (r->first + i * i) % TEXTS;
+        const wire_study *definition;
+        if (definition_cache_read(&definition, r->c, r->texts[t]) != STORE_OK) {
+            r->wrong++;
+            continue;
+        }
+        r->wrong += strcmp(definition->id, ids[t]) != 0;
+        definition_cache_is_text(r->c, definition); /* whether it is kept depends on the others */
+        definition_cache_release(r->c, held);
+        r->wrong += strcmp(definition->id, ids[t]) != 0; /* another user has gone, this one has not */
+        held = definition;
+    }
+    definition_cache_release(r->c, held);
+    return NULL;
+}
+
+/* There is room for two of three, so that entries come and go. */
+static void test_many_threads(void **state)
+{
+    (void)state;
+    char *texts[TEXTS] = {stored("one"), stored("two"), stored("six")};
+    size_t size = strlen(texts[0]);
+    definition_cache *c = definition_cache_new(1, 2 * size + size / 2);
+    pthread_t threads[THREADS];
+    reader readers[THREADS];
+    for (size_t i = 0; i < THREADS; i++) {
+        readers[i] = (reader){.c = c, .texts = texts, .first = i};
+        assert_int_equal(pthread_create(&threads[i], NULL, read_many, &readers[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(readers[i].wrong, 0);
+    }
+    const wire_study *first = get(c, texts[0]),
+                     *again = get(c, texts[0]); /* nothing is held, so there is room */
+    assert_ptr_equal(first, again);
+    definition_cache_release(c, first);
+    definition_cache_release(c, again);
+    definition_cache_free(c);
+    for (size_t i = 0; i < TEXTS; i++)
+        free(texts[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_long_ones_are_kept),
-        cmocka_unit_test(test_the_longest_unused_goes),
-        cmocka_unit_test(test_answers_are_the_same),
-        cmocka_unit_test(test_damaged_ones),
+        cmocka_unit_test(test_long_ones_are_kept),   cmocka_unit_test(test_the_longest_unused_goes),
+        cmocka_unit_test(test_answers_are_the_same), cmocka_unit_test(test_damaged_ones),
+        cmocka_unit_test(test_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
