@@ -13,12 +13,15 @@
 #define EFFECT_AXES                                                                                          \
     (1u << HTTP_QUERY_METRIC | 1u << HTTP_QUERY_PARAMETER | 1u << HTTP_QUERY_WITH | 1u << HTTP_QUERY_POINTS)
 
+/* Requests look through the rows in turn: the calls that workers make come first, the names of files last. */
 const route api_routes[] = {
+    {"/v1/studies/{study}/ask", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_OPTIONAL, 0, handle_ask, NULL},
+    {"/v1/studies/{study}/tell", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_tell,
+     NULL},
     {"/healthz", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_healthz, NULL},
     {"/readyz", HTTP_GET, AUTH_OPEN, ROUTE_DEFERRED, ROUTE_BODY_NONE, 0, handle_readyz, NULL},
     {"/openapi.yaml", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_openapi, NULL},
     {"/", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_index, NULL},
-    {"/{file}", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_file, NULL},
     {"/metrics", HTTP_GET, AUTH_WHOLE_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 0, handle_metrics, NULL},
     {"/v1/version", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_version, NULL},
     {"/v1/algorithms", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 0, handle_algorithms, NULL},
@@ -66,9 +69,6 @@ const route api_routes[] = {
      handle_observation_get, NULL},
     {"/v1/studies/{study}/observations/{number}/amend", HTTP_POST, AUTH_EDITOR, ROUTE_POOL,
      ROUTE_BODY_REQUIRED, 0, handle_observation_amend, NULL},
-    {"/v1/studies/{study}/ask", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_OPTIONAL, 0, handle_ask, NULL},
-    {"/v1/studies/{study}/tell", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_tell,
-     NULL},
     {"/v1/studies/{study}/trials", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, TRIAL_FILTERS,
      handle_trial_list, NULL},
     {"/v1/studies/{study}/trials/{number}", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0,
@@ -108,5 +108,6 @@ const route api_routes[] = {
      NULL},
     {"/v1/studies/{study}/series", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,
      1u << HTTP_QUERY_POINTS | 1u << HTTP_QUERY_METRIC, handle_series, NULL},
+    {"/{file}", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_file, NULL},
     {0},
 };

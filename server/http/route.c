@@ -16,6 +16,43 @@ static bool find_file(const char *text, size_t n, http_request *request)
     return request->file != NULL;
 }
 
+/* Passes a fixed segment that both have. */
+static bool pass_fixed(const char **pattern, const char **path)
+{
+    while (**pattern && **pattern != '/' && **pattern == **path) {
+        (*pattern)++;
+        (*path)++;
+    }
+    return (**pattern == '\0' || **pattern == '/') && (**path == '\0' || **path == '/');
+}
+
+static bool is_named(const char *pattern, const char *name)
+{
+    return strncmp(pattern, name, strlen(name)) == 0;
+}
+
+/* Takes the path's segment of n bytes for a {name}. */
+static bool take(const char *pattern, const char *path, size_t n, http_request *request, bool words)
+{
+    if (is_named(pattern, "{study}")) {
+        if (!wire_is_study_id(path, n))
+            return false;
+        memcpy(request->study, path, n);
+        request->study[n] = '\0';
+        return true;
+    }
+    if (is_named(pattern, "{number}"))
+        return wire_decode_integer(path, n, 0, WIRE_MAX_INTEGER, &request->number) || (words && n > 0);
+    if (is_named(pattern, "{file}"))
+        return find_file(path, n, request);
+    bool fits = n > 0 && n < sizeof request->token;
+    if (fits) {
+        memcpy(request->token, path, n);
+        request->token[n] = '\0';
+    }
+    return fits;
+}
+
 /* Compares segment by segment; {file} stands for the rest of the path. A {study} that is not a valid id, and
  * a {file} that does not exist, do not match; nor does a {number} that is none, unless it may be a word. */
 static bool matches(const char *pattern, const char *path, http_request *request, bool words)
@@ -23,28 +60,15 @@ static bool matches(const char *pattern, const char *path, http_request *request
     while (*pattern == '/' && *path == '/') {
         pattern++;
         path++;
-        size_t n_pattern = strcspn(pattern, "/"), n = strcspn(path, "/");
-        if (strncmp(pattern, "{study}", n_pattern) == 0 && n_pattern == 7) {
-            if (!wire_is_study_id(path, n))
+        if (*pattern != '{') {
+            if (!pass_fixed(&pattern, &path))
                 return false;
-            memcpy(request->study, path, n);
-            request->study[n] = '\0';
-        } else if (strncmp(pattern, "{number}", n_pattern) == 0 && n_pattern == 8) {
-            if (!wire_decode_integer(path, n, 0, WIRE_MAX_INTEGER, &request->number) && (!words || n == 0))
-                return false;
-        } else if (strncmp(pattern, "{file}", n_pattern) == 0 && n_pattern == 6) {
-            n = strlen(path);
-            if (!find_file(path, n, request))
-                return false;
-        } else if (strncmp(pattern, "{token}", n_pattern) == 0 && n_pattern == 7) {
-            if (n < 1 || n >= sizeof request->token)
-                return false;
-            memcpy(request->token, path, n);
-            request->token[n] = '\0';
-        } else if (n != n_pattern || memcmp(pattern, path, n) != 0) {
-            return false;
+            continue;
         }
-        pattern += n_pattern;
+        size_t n = is_named(pattern, "{file}") ? strlen(path) : strcspn(path, "/");
+        if (!take(pattern, path, n, request, words))
+            return false;
+        pattern += strcspn(pattern, "/");
         path += n;
     }
     return *pattern == '\0' && *path == '\0';

@@ -24,7 +24,7 @@ typedef enum route_body {
 } route_body;
 
 typedef struct route {
-    const char *path; /* segments; {study}, {number} and {file} stand for one each */
+    const char *path; /* segments; {study}, {number} and {token} stand for one each, {file} for the rest */
     http_method method;
     auth_access access; /* the role that may call it; a test compares it with openapi.yaml */
     route_kind kind;
