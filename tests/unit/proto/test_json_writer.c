@@ -4,8 +4,10 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -163,6 +165,31 @@ static void test_times(void **state)
     }
 }
 
+/* By the C library's calendar: days around years that are leap years and that are not, and one of 997 of all days. */
+static void test_days(void **state)
+{
+    (void)state;
+    const int64_t day_ms = 86400000, first = -719528, last = 2932896;   /* 0000-01-01, 9999-12-31 */
+    static const int64_t centuries[] = {-719528, -25567, 10957, 47482}; /* 0000, 1900, 2000, 2100 */
+    for (int64_t day = first; day <= last; day++) {
+        bool near = last - day < 1461;
+        for (size_t i = 0; i < sizeof centuries / sizeof *centuries; i++)
+            near = near || (day >= centuries[i] - 366 && day < centuries[i] + 1461);
+        if (!near && day % 997 != 0)
+            continue;
+        wire_writer w = WIRE_WRITER_INIT;
+        struct tm utc;
+        char expected[80];
+        int64_t of_day = (day - first) * 7919 % day_ms;
+        time_t seconds = (time_t)(day * 86400 + of_day / 1000);
+        assert_non_null(gmtime_r(&seconds, &utc));
+        snprintf(expected, sizeof expected, "\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", utc.tm_year + 1900,
+                 utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, (int)(of_day % 1000));
+        wire_time(&w, day * day_ms + of_day);
+        assert_text(&w, expected);
+    }
+}
+
 static void test_lines(void **state)
 {
     (void)state;
@@ -207,10 +234,15 @@ static void test_grows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_structure),       cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_strings),         cmocka_unit_test(test_reals_by_hand),
-        cmocka_unit_test(test_reals_read_back), cmocka_unit_test(test_times),
-        cmocka_unit_test(test_lines),           cmocka_unit_test(test_grows),
+        cmocka_unit_test(test_structure),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_reals_by_hand),
+        cmocka_unit_test(test_reals_read_back),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_days),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
