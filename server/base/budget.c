@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <search.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,10 +44,17 @@ static bool is_counted(const budget *b, const char *holder)
     return b && holder && *holder;
 }
 
+static void set_holder(account *a, const char *holder)
+{
+    size_t n = strnlen(holder, sizeof a->holder - 1);
+    memcpy(a->holder, holder, n);
+    a->holder[n] = '\0';
+}
+
 static account *find(const budget *b, const char *holder)
 {
     account key;
-    snprintf(key.holder, sizeof key.holder, "%s", holder);
+    set_holder(&key, holder);
     account **found = tfind(&key, &b->accounts, compare);
     return found ? *found : NULL;
 }
@@ -69,7 +75,7 @@ static void add(budget *b, account *a, const char *holder, size_t n)
         a = calloc(1, sizeof *a);
         if (!a)
             return;
-        snprintf(a->holder, sizeof a->holder, "%s", holder);
+        set_holder(a, holder);
         if (!tsearch(a, &b->accounts, compare)) {
             free(a);
             return;

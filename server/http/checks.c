@@ -219,7 +219,9 @@ static void host_name(const char *value, char *out, size_t size)
 {
     const char *end = *value == '[' ? strchr(value, ']') : strrchr(value, ':');
     size_t n = end ? (size_t)(end - value) + (*value == '[') : strlen(value);
-    snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), value);
+    n = n < size ? n : size - 1;
+    memcpy(out, value, n);
+    out[n] = '\0';
 }
 
 static bool is_loopback(const char *host)

@@ -7,7 +7,6 @@
 
 #include <malloc.h>
 #include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -43,7 +42,9 @@ static int compare_ids(const void *a, const void *b)
 static study *find_study(registry *r, const char *id)
 {
     study key;
-    snprintf(key.id, sizeof key.id, "%s", id);
+    size_t n = strnlen(id, sizeof key.id - 1);
+    memcpy(key.id, id, n);
+    key.id[n] = '\0';
     study **found = tfind(&key, &r->by_id, compare_ids);
     if (found && !commit_deletion_is_stored((*found)->commit))
         return *found;
