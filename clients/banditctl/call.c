@@ -119,3 +119,24 @@ exit_status call(const arguments *a, const http_request *request, json_t **out)
     http_client_free(client);
     return status;
 }
+
+bool write_object(wire_writer *w, const char *text)
+{
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    bool good = json_is_object(object);
+    if (good)
+        wire_write_json(w, object);
+    json_decref(object);
+    return good;
+}
+
+bool write_object_option(wire_writer *w, const arguments *a, option_id id, const char *name)
+{
+    if (!option_given(a, id))
+        return true;
+    wire_key(w, name);
+    bool good = write_object(w, option_text(a, id));
+    if (!good)
+        fprintf(stderr, "banditctl: --%s must be a JSON object, not '%s'\n", name, option_text(a, id));
+    return good;
+}

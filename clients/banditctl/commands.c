@@ -89,7 +89,7 @@ static const command commands[] = {
      "per interval."},
     {"work", "STUDY -- COMMAND…", 2, ANY,
      BIT(JOBS) | BIT(NAME) | BIT(WORK_LEASE) | BIT(TIMEOUT) | BIT(RETRY_FAILED) | BIT(INFEASIBLE) |
-         BIT(MAX_FAILURES) | BIT(GIVE_UP) | BIT(QUIET),
+         BIT(MAX_FAILURES) | BIT(GIVE_UP) | BIT(QUIET) | BIT(FIXED),
      command_work, "ask for trials, run a command for each and report its value, until the study is finished",
      work_help},
     {"notify show", "", 0, 0, 0, command_notify_show,

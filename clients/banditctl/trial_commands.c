@@ -47,29 +47,6 @@ static exit_status post(const arguments *a, const char *rest, wire_writer *w, do
     return status;
 }
 
-/* Writes the JSON object in `text`. False: the text is not an object, and nothing was written. */
-static bool write_object(wire_writer *w, const char *text)
-{
-    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    bool good = json_is_object(object);
-    if (good)
-        wire_write_json(w, object);
-    json_decref(object);
-    return good;
-}
-
-/* Writes an option's JSON object as a member. False: it is not an object, and the error was printed. */
-static bool write_object_option(wire_writer *w, const arguments *a, option_id id, const char *name)
-{
-    if (!option_given(a, id))
-        return true;
-    wire_key(w, name);
-    bool good = write_object(w, option_text(a, id));
-    if (!good)
-        fprintf(stderr, "banditctl: --%s must be a JSON object, not '%s'\n", name, option_text(a, id));
-    return good;
-}
-
 /* ---- ask ------------------------------------------------------------------------------------------- */
 
 static void print_trials(const json_t *asked, const trial_names *names)

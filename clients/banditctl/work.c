@@ -165,8 +165,20 @@ static exit_status run_workers(work *w, worker *workers, size_t n, int ended, in
     return signalled && !w->done ? STATUS_INTERRUPTED : STATUS_OK;
 }
 
+/* Whether each ask can be written; otherwise the error was printed. */
+static bool asks_can_be_written(const arguments *a)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_object_begin(&w);
+    bool good = write_object_option(&w, a, OPTION_FIXED, "fixed");
+    wire_writer_clear(&w);
+    return good;
+}
+
 exit_status command_work(const arguments *a)
 {
+    if (!asks_can_be_written(a))
+        return STATUS_USAGE;
     work w = {.arguments = a,
               .study = a->operands[0],
               .words = a->operands + 1,

@@ -397,6 +397,7 @@ static json_t *ask(worker *self, double wait, bool *nothing_new)
     wire_string_member(&writer, "worker", self->name.name);
     wire_real_member(&writer, "wait_seconds", wait);
     wire_real_member(&writer, "lease_seconds", option_number(w->arguments, OPTION_WORK_LEASE));
+    write_object_option(&writer, w->arguments, OPTION_FIXED, "fixed");
     wire_object_end(&writer);
     http_request request = {.method = "POST", .seconds = 60 + wait};
     char *path = study_path(w->study, "/ask"), *body = writer_text(&writer, &request.size);

@@ -48,6 +48,9 @@ class BanditdSampler(BaseSampler):
         have is conditional on the parameter whose values say which.
     features: properties of choices: for the name of a categorical parameter, a row of numbers for each of its choices,
         in their order. The server learns from similar choices.
+    contexts: the names of parameters whose values you bring, such as the temperature of the day: before each trial,
+        `study.enqueue_trial({"temperature": 21.5})` gives them, and the server chooses the others to go with them. A study
+        that is on the server has them by its definition.
     constraints: rules that the suggested parameters keep, for example "x + y <= 1" (docs/spaces.md has the grammar).
         Trials that the server did not choose may break them: the first ones, without `space`, and enqueued ones. Their
         results are `infeasible` on the server, and it does not learn from them.
@@ -72,6 +75,7 @@ class BanditdSampler(BaseSampler):
         study: Optional[str] = None,
         space: Optional[Mapping[str, BaseDistribution]] = None,
         features: Optional[Mapping[str, Sequence[Sequence[float]]]] = None,
+        contexts: Sequence[str] = (),
         constraints: Sequence[str] = (),
         constraints_func: Optional[ConstraintsFunc] = None,
         constraint_names: Sequence[str] = (),
@@ -90,6 +94,7 @@ class BanditdSampler(BaseSampler):
         self._name = study
         self._given_space = None if space is None else dict(space)
         self._features = {name: [list(map(float, row)) for row in rows] for name, rows in (features or {}).items()}
+        self._contexts = set(contexts)
         self._constraints = list(constraints)
         self._inferred_after = inferred_after
         self._algorithm = algorithm
@@ -171,7 +176,7 @@ class BanditdSampler(BaseSampler):
                 self._asked[trial._trial_id] = None  # begun at random, so random to its end
         if server is None or name not in self._space:
             return None
-        given = self._next_trial(server)
+        given = self._next_trial(server, self._brought(trial))
         self._leases.add(server, given)
         with self._lock:
             self._asked[trial._trial_id] = given
@@ -179,12 +184,21 @@ class BanditdSampler(BaseSampler):
         study._storage.set_trial_system_attr(trial._trial_id, _ATTEMPT, given.attempt)
         return given
 
-    def _next_trial(self, server: Study) -> Trial:
+    def _brought(self, trial: FrozenTrial) -> dict[str, Any]:
+        """The values of the contexts, as the server's."""
+        contexts = {name: there for name, there in self._space.items() if there.get("role") == "context"}
+        values = trial.system_attrs.get("fixed_params", {})
+        missing = sorted(contexts.keys() - values.keys())
+        if missing:
+            raise ValueError(f"trial {trial.number} has no value of the context {missing[0]!r}: give it to study.enqueue_trial")
+        return {name: str(values[name]) if there["type"] == "categorical" else values[name] for name, there in contexts.items()}
+
+    def _next_trial(self, server: Study, fixed: Mapping[str, Any]) -> Trial:
         waited = 0.0
         while True:
             # Ask without a worker's name. Optuna may run many trials at once, and a name would get its pending trial.
             asked = server.ask_with_reason(
-                wait_seconds=min(self._wait_seconds, 300), lease_seconds=self._lease_seconds
+                wait_seconds=min(self._wait_seconds, 300), lease_seconds=self._lease_seconds, fixed=fixed or None
             )
             if asked.trials:
                 return asked.trials[0]
@@ -316,6 +330,8 @@ class BanditdSampler(BaseSampler):
         there = {each["name"]: each for each in info["domain"]["parameters"]}
         if any(each.get("features") != self._features.get(name) for name, each in there.items()):
             raise ValueError(f"study {server.id} on the server has other features; use another study")
+        if self._contexts and self._contexts != {name for name, each in there.items() if each.get("role") == "context"}:
+            raise ValueError(f"study {server.id} on the server has other contexts; use another study")
         if self._given_space is not None:
             _check_same(server.id, self._given_space, there)
         self._space, self._study = there, server
@@ -351,6 +367,12 @@ class BanditdSampler(BaseSampler):
             **({"metric": metrics[0]} if len(metrics) == 1 else {"metrics": metrics}),
             "domain": {"type": "space", "parameters": space},
         }
+        for each in space:
+            if each["name"] in self._contexts:
+                each["role"] = "context"
+        unknown = sorted(self._contexts.difference(each["name"] for each in space))
+        if unknown:
+            raise ValueError(f"the context {unknown[0]!r} is not among the parameters")
         if self._constraints:
             definition["domain"]["constraints"] = self._constraints
         if self._algorithm is not None:
