@@ -93,6 +93,7 @@ def test_points_that_break_a_constraint_are_infeasible(url):
     study = optuna.create_study(sampler=BanditdSampler(url, constraints=["x + y <= 3"], study="inferred", seed=1))
     with warnings.catch_warnings():
         warnings.simplefilter("error", SamplerWarning)
+        warnings.filterwarnings("ignore", "the first .* trials are random", SamplerWarning)
         study.optimize(branin, n_trials=12)
         study.enqueue_trial({"x": 9.0, "y": 9.0})
         study.optimize(branin, n_trials=1)
@@ -403,6 +404,7 @@ def test_a_tree_of_suggestions_is_inferred(url):
     study = optuna.create_study(sampler=sampler)
     with warnings.catch_warnings():
         warnings.simplefilter("error", SamplerWarning)
+        warnings.filterwarnings("ignore", "the first .* trials are random", SamplerWarning)
         study.optimize(boosted, n_trials=30)
     info = the_study(url).info()
     assert info["trials_completed"] == 10 and info["observations"] == 30, info
@@ -415,6 +417,14 @@ def test_a_tree_of_suggestions_is_inferred(url):
         "w2": {"parameter": "depth", "in": [3]},
         "drop": {"parameter": "booster", "in": ["dart"]},
     }
+
+
+def test_the_first_random_trials_are_said_aloud_once(url):
+    study = optuna.create_study(sampler=BanditdSampler(url, inferred_after=3))
+    with pytest.warns(SamplerWarning) as said:
+        study.optimize(branin, n_trials=5)
+    assert [str(each.message) for each in said] == ["the first 3 trials are random; give `space` to choose them, too"]
+    assert the_study(url).info()["trials_completed"] == 2
 
 
 def test_too_few_trials_to_see_a_tree_are_said_aloud(url):

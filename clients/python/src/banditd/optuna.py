@@ -28,6 +28,7 @@ from .client import Client, Study
 __all__ = ["BanditdSampler", "SamplerWarning", "from_server", "parameter", "to_server"]
 
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
+_MEASURED = (TrialState.COMPLETE, TrialState.PRUNED)
 _TRIAL = "banditd:trial"  # system attributes of an Optuna trial: the number of the server's trial, and its attempt
 _ATTEMPT = "banditd:attempt"
 _PATIENCE = 3  # times `inferred_after`: so many trials may it take to see what depends on what
@@ -44,7 +45,7 @@ class BanditdSampler(BaseSampler):
     study: the id of the study on the server (default: made from the name of the Optuna study). An existing study is
         continued, with its parameters and conditions.
     space: the distributions of the parameters by name, as in `trial.distributions`. By default these are the
-        parameters of the first `inferred_after` finished trials, which are random. A parameter that only some of them
+        parameters of the first `inferred_after` finished trials, which are random, with a SamplerWarning. A parameter that only some of them
         have is conditional on the parameter whose values say which.
     features: properties of choices: for the name of a categorical parameter, a row of numbers for each of its choices,
         in their order. The server learns from similar choices.
@@ -164,6 +165,8 @@ class BanditdSampler(BaseSampler):
         elif self._study is not None and there is None:
             why = f"is not in the space of study {self._study.id}"
             self._warn(f"unknown {param_name}", f"parameter {param_name!r} {why}: its values are random")
+        elif self._study is None and len(study.get_trials(deepcopy=False, states=_MEASURED)) < self._inferred_after:
+            self._warn("first", f"the first {self._inferred_after} trials are random; give `space` to choose them, too")
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def _given(self, study: OptunaStudy, trial: FrozenTrial, name: str) -> Optional[Trial]:
@@ -341,7 +344,7 @@ class BanditdSampler(BaseSampler):
         if self._given_space is not None:
             given = sorted(self._given_space.items())
             return [parameter(name, distribution, self._features.get(name)) for name, distribution in given], None
-        trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
+        trials = study.get_trials(deepcopy=False, states=_MEASURED)
         if len(trials) < self._inferred_after:
             return None, None
         found = infer(trials)
