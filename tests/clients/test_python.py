@@ -364,20 +364,6 @@ def test_the_same_calls_in_both_kinds():
             assert here == there, name
 
 
-def test_what_the_readme_shows(site):
-    text = (PACKAGE / "README.md").read_text()
-    code = text.split("```python\n")[1].split("```")[0].replace("http://127.0.0.1:8080", site.url)
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-        env=site.environment(PYTHONPATH=str(PACKAGE / "src")),
-    )
-    assert "'value'" in done.stdout, done
-
-
 def test_the_wheel(site):
     python = python_environment() / "python"
     copy = site.folder / "python"
