@@ -1,7 +1,8 @@
-"""What the system allows a process: the size of files, threads, closed streams."""
+"""What the system allows a process: the size of files, open files, threads, closed streams."""
 
 import pathlib
 import resource
+import socket
 import subprocess
 import tempfile
 
@@ -41,6 +42,49 @@ def test_a_limit_on_the_size_of_files_refuses_writes():
         server.kill()
         server.start()
         assert {study["id"] for study in server.client().items("/v1/studies", limit=1000)} == made
+
+
+def crowded(server, n):
+    """n connections that say nothing take the server's files; meanwhile a client writes. -> ids of what was made"""
+    client = server.client()
+    made = [client.create(definition(id="first", points=grid(4)))["id"]]
+    held = []
+    try:
+        for _ in range(n):
+            held.append(socket.create_connection((server.host, server.port), timeout=60))
+        for i in range(20):
+            answer = client.post("/v1/studies", definition(id=f"s{i}", points=grid(4)))
+            assert answer.status in (201, 503), answer
+            made += [f"s{i}"] * (answer.status == 201)
+    finally:
+        for connection in held:
+            connection.close()
+    eventually(lambda: client.get("/readyz").status == 200)
+    client.create(definition(id="last", points=grid(4)))
+    return [*made, "last"]
+
+
+def opening(most):
+    """Starts a server with so many files. -> whether it serves; otherwise it must say why not"""
+    with tempfile.TemporaryDirectory(prefix="banditd-test-") as folder:
+        try:
+            with Limited(resource.RLIMIT_NOFILE, most, db=f"{folder}/b.db") as server:
+                made = crowded(server, 150)
+                server.says("out_of_files")
+                server.kill()
+                server.start()
+                assert {study["id"] for study in server.client().items("/v1/studies")} == set(made)
+        except AssertionError as refused:
+            assert "no ready line" in str(refused) and "error" in str(refused), refused
+            return False
+        return True
+
+
+def test_few_open_files_are_refused_or_enough():
+    """Connections beyond the limit are taken when others end."""
+    sqlite_only("it counts SQLite's files")
+    served = [opening(most) for most in (6, 16, 24, 32, 48, 96)]
+    assert served[0] is False and served[-1] is True, served
 
 
 @cases({"input": 0, "output": 1, "error": 2})
