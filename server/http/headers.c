@@ -130,6 +130,20 @@ static bool take_bound_text(query_reading *reading, const char *key, const char 
     return true;
 }
 
+/* Says which query parameters the route has. */
+static void refuse_unknown(query_reading *reading, const char *key)
+{
+    const uint32_t queries = reading->c->request.route->queries;
+    char known[200] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof query_names / sizeof *query_names; i++)
+        if (queries & 1u << query_names[i].query && used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, ", %s", query_names[i].name);
+    wire_errors_add(reading->errors, "", "unknown query parameter '%.100s'; %s%s%s", key,
+                    used ? "known are " : "this call has none", used ? known + 2 : "",
+                    queries & 1u << HTTP_QUERY_BOUNDS ? ", min:NAME, max:NAME" : "");
+}
+
 static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
 {
     query_reading *reading = arg;
@@ -148,7 +162,7 @@ static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char
         return reading->no_memory ? MHD_NO : MHD_YES;
     }
     if (!take_bound_text(reading, key, value) && !take_bound(reading, key, value))
-        wire_errors_add(reading->errors, "", "unknown query parameter '%s'", key);
+        refuse_unknown(reading, key);
     return reading->no_memory ? MHD_NO : MHD_YES;
 }
 

@@ -158,11 +158,14 @@ def test_trials_in_ranges(server):
         "min:gain=1&min:gain=2": "given twice",
         "min:gain=1&min:metric:gain=2": "given twice",
         "min:=1": "no metric or parameter ''",
-        "between:gain=1": "unknown query parameter",
+        "between:gain=1": "unknown query parameter 'between:gain'; known are limit, page_token, state, ",
     }
     for asked, said in refused.items():
         assert said in refusal(client.get(f"{path}?{asked}"), 422)["detail"], asked
-    assert "unknown" in refusal(client.get(f"/v1/studies/{study}/series?min:gain=1"), 422)["detail"]
+    for asked, said in (("series?min:gain=1", "'min:gain'; known are points, metric"), ("best?x=1", "'x'; this call has none"),
+                        ("trials?from=1", "worker, sort, order, min:NAME, max:NAME")):
+        detail = refusal(client.get(f"/v1/studies/{study}/{asked}"), 422)["detail"]
+        assert "unknown query parameter" in detail and said in detail, detail
     plain = client.create(definition())["id"]
     work(client, plain, 10)
     assert all(t["point"][1] <= 0.5 for t in client.items(f"/v1/studies/{plain}/trials?max:x1=0.5"))
