@@ -56,13 +56,13 @@ def told(client, trials):
 def test_reads_do_not_queue_before_asks():
     """Dozens of readers of one address keep the reading threads busy; an ask and a tell take less than one read."""
     with Server("--threads", "2") as server:
-        client = server.client()
+        client = server.client(judged=False)
         long, light = told(client, 20000), client.create(uniform())["id"]
         path = f"/v1/studies/{long}/trials?worker=nobody"
         over, reads = threading.Event(), []
 
         def read():
-            reader = server.client()
+            reader = server.client(judged=False)
             while not over.is_set():
                 start = time.monotonic()
                 answer = reader.get(path).status
