@@ -1,6 +1,6 @@
 #include "clients/banditctl/call.h"
+#include "clients/banditctl/allocate.h"
 #include "clients/banditctl/json.h"
-#include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 #include "proto/json_parse.h"
 

@@ -1,8 +1,8 @@
 /* The commands that change a running study: its candidates, its trials and its fields. */
+#include "clients/banditctl/allocate.h"
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/commands.h"
 #include "clients/banditctl/json.h"
-#include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 #include "clients/banditctl/trial.h"
 #include "proto/encode.h"

@@ -1,7 +1,7 @@
 /* Reading files whole. */
 #include "clients/banditctl/file.h"
 
-#include "clients/banditctl/memory.h"
+#include "clients/banditctl/allocate.h"
 
 #include <errno.h>
 #include <stdlib.h>

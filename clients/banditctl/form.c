@@ -1,8 +1,8 @@
 /* Writes multipart/form-data. */
 #include "clients/banditctl/form.h"
 
+#include "clients/banditctl/allocate.h"
 #include "clients/banditctl/file.h"
-#include "clients/banditctl/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

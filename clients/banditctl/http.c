@@ -1,5 +1,5 @@
 #include "clients/banditctl/http.h"
-#include "clients/banditctl/memory.h"
+#include "clients/banditctl/allocate.h"
 
 #include <ctype.h>
 #include <curl/curl.h>

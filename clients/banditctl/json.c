@@ -1,5 +1,5 @@
 #include "clients/banditctl/json.h"
-#include "clients/banditctl/memory.h"
+#include "clients/banditctl/allocate.h"
 #include "proto/json_parse.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* The commands for the receivers of notifications, which only administrators may see and set. */
+#include "clients/banditctl/allocate.h"
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/commands.h"
 #include "clients/banditctl/file.h"
 #include "clients/banditctl/json.h"
-#include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "clients/banditctl/printable.h"
+#include "clients/banditctl/allocate.h"
 #include "clients/banditctl/json.h"
-#include "clients/banditctl/memory.h"
 #include "proto/utf8.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #include "clients/banditctl/process.h"
-#include "clients/banditctl/memory.h"
+#include "clients/banditctl/allocate.h"
 
 #include <errno.h>
 #include <fcntl.h>

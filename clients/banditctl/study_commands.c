@@ -1,10 +1,10 @@
 /* The commands for studies and their candidates. */
+#include "clients/banditctl/allocate.h"
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/commands.h"
 #include "clients/banditctl/file.h"
 #include "clients/banditctl/form.h"
 #include "clients/banditctl/json.h"
-#include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "clients/banditctl/value.h"
+#include "clients/banditctl/allocate.h"
 #include "clients/banditctl/json.h"
-#include "clients/banditctl/memory.h"
 #include "proto/json_parse.h"
 #include "proto/number.h"
 

@@ -1,8 +1,8 @@
 /* Follows a study. On a terminal it redraws a picture; otherwise it prints one line per interval. */
+#include "clients/banditctl/allocate.h"
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/commands.h"
 #include "clients/banditctl/json.h"
-#include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 #include "clients/banditctl/process.h"
 

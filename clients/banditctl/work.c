@@ -1,7 +1,7 @@
 #include "clients/banditctl/work.h"
+#include "clients/banditctl/allocate.h"
 #include "clients/banditctl/commands.h"
 #include "clients/banditctl/json.h"
-#include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Repeats requests while the server restarts or the network fails. */
-#include "clients/banditctl/memory.h"
+#include "clients/banditctl/allocate.h"
 #include "clients/banditctl/process.h"
 #include "clients/banditctl/work.h"
 

@@ -1,6 +1,6 @@
 /* One worker: asks for a trial, runs the command, reports the result. */
+#include "clients/banditctl/allocate.h"
 #include "clients/banditctl/json.h"
-#include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 #include "clients/banditctl/process.h"
 #include "clients/banditctl/value.h"

@@ -68,7 +68,7 @@ store_op *group_run(store *s, store_op *first, double seconds);
 /* One transaction that writes to the disk without changing any data. */
 store_status group_touch(store *s, store_error *err);
 
-/* ---- probe.c: on the writer thread --------------------------------------------------------------------- */
+/* ---- writable.c: on the writer thread ------------------------------------------------------------------ */
 
 /* Touches the database once and ends all probes that wait for it. */
 void probe_run(store *s);

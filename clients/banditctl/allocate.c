@@ -1,4 +1,4 @@
-#include "clients/banditctl/memory.h"
+#include "clients/banditctl/allocate.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Memory allocation that prints an error and exits if there is no memory. */
-#ifndef CLIENTS_BANDITCTL_MEMORY_H
-#define CLIENTS_BANDITCTL_MEMORY_H
+#ifndef CLIENTS_BANDITCTL_ALLOCATE_H
+#define CLIENTS_BANDITCTL_ALLOCATE_H
 
 #include <stddef.h>
 
