@@ -286,6 +286,7 @@ static void settings_are_in_force(void **state)
         if (value != settings[i].want)
             fail_msg("%s is %lld", settings[i].sql, (long long)value);
     }
+    assert_int_equal(sqlite3_memory_used(), 0); /* it is not counted */
     store_close(s);
     assert_int_equal(read_integer(path, "SELECT count(*) FROM migrations WHERE version = 1 AND program <> '' "
                                         "AND applied_at > 1700000000000"),

@@ -1,6 +1,7 @@
 #include "server/store/sqlite/sqlite.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -10,9 +11,17 @@ static const char *const texts[SQL_COUNT] = {
 #undef X
 };
 
+/* Nobody asks SQLite how much memory it uses, and to count it all connections share one lock. */
+static void leave_memory_uncounted(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 store_status connection_open(connection *c, const char *path, int flags, store_error *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     *c = (connection){.base.driver = &sqlite_driver};
+    pthread_once(&once, leave_memory_uncounted); /* before anything else makes SQLite begin */
     sqlite_note_io_errors();
     c->error = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (c->error)
