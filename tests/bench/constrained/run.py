@@ -6,11 +6,13 @@ Each run is a line of the file of results, and a run that is in it is not repeat
 it (tests/bench/quality/environments makes one) and may be run separately, into the same file. Prints the median of the best
 allowed value after 25, 50 and 100 trials with the range over the seeds, the median time of an ask, and how many
 of the suggested points break a rule. The points of rejection always keep the rules, so its time is what matters. For
-banditd, which is another process, this is the time that passes; for the others it is the time of the processor."""
+banditd, which is another process, this is the time that passes, and the processor's time of the server for a trial (in all, so
+also for tells and for what is planned ahead) is in brackets; for the others it is the time of the processor."""
 
 import argparse
 import importlib.metadata
 import json
+import os
 import pathlib
 import statistics
 import sys
@@ -26,7 +28,7 @@ SHOWN = (25, 50, 100)
 class Ours:
     """A study with everything by default."""
 
-    client = None  # set once there is a server
+    client = server = None  # set once there is a server
 
     def __init__(self, problem, seed):
         domain = {"type": "space", "parameters": problem.parameters, "constraints": problem.constraints()}
@@ -39,6 +41,12 @@ class Ours:
 
     def tell(self, x, value):
         self.study.tell(self.trial, value)
+
+
+    def server_seconds(self):
+        """The processor's time that the server has used."""
+        fields = pathlib.Path(f"/proc/{self.server.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Rejection:
@@ -65,6 +73,7 @@ def sampler_of(name, problem, seed):
 
 def play(name, problem, seed, trials):
     sampler, values, asks, broken = sampler_of(name, problem, seed), [], [], 0
+    before = sampler.server_seconds() if name == "banditd" else 0
     clock = time.perf_counter if name == "banditd" else time.process_time
     for _ in range(trials):
         began = clock()
@@ -76,7 +85,10 @@ def play(name, problem, seed, trials):
         broken += not keeps
         values.append(value if keeps else None)
         sampler.tell(x, value)
-    return {"sampler": name, "problem": problem.name, "seed": seed, "values": values, "broken": broken, "ask_ms": asks}
+    run = {"sampler": name, "problem": problem.name, "seed": seed, "values": values, "broken": broken, "ask_ms": asks}
+    if name == "banditd":
+        run["server_ms"] = 1000 * (sampler.server_seconds() - before) / len(values)
+    return run
 
 
 def best_after(run, n):
@@ -100,7 +112,8 @@ def report(runs):
                 spread = f" ({reached[0]:.6g} … {reached[-1]:.6g})" if len(reached) > 1 else ""
                 cells.append(f"{statistics.median(reached):.6g}{spread}" if reached else "–")
             asked = statistics.median(ms for run in own for ms in run["ask_ms"])
-            cells += [f"{asked:.1f}", str(sum(run["broken"] for run in own))]
+            used = [run["server_ms"] for run in own if "server_ms" in run]
+            cells += [f"{asked:.1f}" + (f" ({statistics.median(used):.1f})" if used else ""), str(sum(run["broken"] for run in own))]
             print(f"| {problem.name}{best} | {name} | {len(own)} | " + " | ".join(cells) + " |")
 
 
@@ -126,6 +139,7 @@ def main():
         servers.BINARY = str(pathlib.Path(given.banditd).resolve())
         running = servers.Server()
         running.start()
+        Ours.server = running
         Ours.client = banditd.Client(f"http://127.0.0.1:{running.port}")
     if "botorch" in names:
         print(f"BoTorch {importlib.metadata.version('botorch')}")
