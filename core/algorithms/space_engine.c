@@ -183,7 +183,7 @@ static bandit_status freeze(bandit_space_engine *e, bandit_space_batch *b, const
     if (!bandit_reserve((void **)&b->w, &b->capacity_w, b->posterior.m, sizeof(double)) ||
         !bandit_reserve((void **)&b->scratch, &b->capacity_scratch, scratch, sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    b->surface.near = e->base.options.in_flight == BANDIT_IN_FLIGHT_NEAR;
+    b->surface.near = e->base.options.in_flight != BANDIT_IN_FLIGHT_ALL;
     bandit_status status =
         bandit_surface_start(&b->surface, &b->posterior, n_pending + BANDIT_SPACE_MORE_PICKS, err);
     if (status == BANDIT_OK)

@@ -8,7 +8,8 @@
  * flight are hallucinated (surface.h). Picks are points of the space; new ones are appended to the arms.
  *
  * If noise gives no reason to repeat an evaluation (bandit_is_silent), a point that was pulled or is in
- * flight is not picked again while there is another †. Where evaluations fail (feasibility.h), the
+ * flight is not picked again while there is another; with BANDIT_IN_FLIGHT_ONCE a point in flight is not picked
+ * again then even if there is noise †. Where evaluations fail (feasibility.h), the
  * acquisition is lowered by far more than its values differ, so that points that surely fail come last †.
  * († ours) */
 #ifndef CORE_ALGORITHMS_SPACE_ENGINE_H

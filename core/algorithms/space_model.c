@@ -100,7 +100,7 @@ static bandit_status check_need(const bandit_space_engine *e, const bandit_space
 {
     double m = (double)b->n_dictionary, out = (double)b->n_out + BANDIT_SPACE_MORE_PICKS;
     double beyond =
-        e->base.options.in_flight == BANDIT_IN_FLIGHT_NEAR ? fmax(0.0, out - BANDIT_NEAR_EXACT) : 0.0;
+        e->base.options.in_flight != BANDIT_IN_FLIGHT_ALL ? fmax(0.0, out - BANDIT_NEAR_EXACT) : 0.0;
     double room = m + out - beyond;
     double doubles =
         2.0 * (6.0 * m * m + 512.0 * m) + 2.0 * room * room + 3072.0 * room + 2.0 * beyond * room;

@@ -25,16 +25,14 @@ typedef struct choice {
     bandit_space_batch *b;
     const bandit_select_limits *limits;
     bandit_acquisition acquisition;
-    bool strict;    /* exclude repeats, because noise gives no reason for them */
+    bool strict; /* exclude repeats for which there is no reason, and points in flight where options say so */
     double penalty; /* for a point that is sure to fail; 0: nothing has failed */
     double *means, *variances;
     double *slope; /* dimension: gradient of the shortfall */
 } choice;
 
-static bool is_visited(const bandit_space_batch *b, uint32_t arm)
+static bool is_out(const bandit_space_batch *b, uint32_t arm)
 {
-    if (bandit_sum_of(b->ledger.sums, b->ledger.n, arm))
-        return true;
     for (size_t i = 0; i < b->n_out; i++) {
         if (b->out[i] == arm)
             return true;
@@ -56,9 +54,11 @@ static bool accepts(void *context, const double *coded, const double *features)
     size_t arm = bandit_arms_find(c->e->base.arms, coded);
     if (arm != SIZE_MAX && bandit_is_withheld(c->limits, (uint32_t)arm))
         return false;
-    if (!c->strict)
+    if (!c->strict || arm == SIZE_MAX)
         return true;
-    return !is_silent(c->e) || arm == SIZE_MAX || !is_visited(c->b, (uint32_t)arm);
+    bool silent = is_silent(c->e), once = silent || c->e->base.options.in_flight == BANDIT_IN_FLIGHT_ONCE;
+    return !(silent && bandit_sum_of(c->b->ledger.sums, c->b->ledger.n, (uint32_t)arm)) &&
+           !(once && is_out(c->b, (uint32_t)arm));
 }
 
 /* ---- where evaluations fail ---------------------------------------------------------------------------- */

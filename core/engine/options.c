@@ -126,9 +126,10 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            AT_LEAST(0.0), .has_default = true),
     OPTION(IN_FLIGHT, in_flight, WORD,
            "In a space that is not listed: a pick allows for all points in flight, or for the first hundred and, "
-           "of the others, those near each point that it considers. The default is near, except in studies that "
-           "were created before there was a choice.",
-           WORDS("all", "near")),
+           "of the others, those near each point that it considers (near). With once, which is near with one more "
+           "rule, a point in flight is not picked again while there is another. New studies have once with log_ei "
+           "and near with other algorithms; studies from before this option have all.",
+           WORDS("all", "near", "once")),
 };
 /* clang-format on */
 

@@ -103,7 +103,8 @@ bandit_status bandit_several_look_space(bandit_several_engine *e, const uint32_t
 typedef struct choice {
     bandit_several_engine *e;
     const bandit_select_limits *limits;
-    bool strict, silent;               /* exclude repeats, where noise gives no reason for them */
+    bool strict,
+        silent; /* exclude points in flight where options say so, and repeats where there is no noise */
     double *means, *variances, *known; /* n metrics x BANDIT_MAXIMIZE_TRIALS each */
 } choice;
 
@@ -172,11 +173,8 @@ static double slopes(void *context, const double *features, double *gradient)
     return value - PENALTY * short_by;
 }
 
-static bool is_visited(const bandit_several_engine *e, uint32_t arm)
+static bool is_out(const bandit_several_engine *e, uint32_t arm)
 {
-    const bandit_ledger *ledger = &batch_of(e, 0)->ledger;
-    if (bandit_sum_of(ledger->sums, ledger->n, arm))
-        return true;
     for (size_t i = 0; i < e->n_out; i++)
         if (e->out[i] == arm)
             return true;
@@ -190,7 +188,12 @@ static bool accepts(void *context, const double *coded, const double *features)
     size_t arm = bandit_arms_find(c->e->base.arms, coded);
     if (arm != SIZE_MAX && bandit_is_withheld(c->limits, (uint32_t)arm))
         return false;
-    return !c->strict || !c->silent || arm == SIZE_MAX || !is_visited(c->e, (uint32_t)arm);
+    if (!c->strict || arm == SIZE_MAX)
+        return true;
+    const bandit_ledger *ledger = &batch_of(c->e, 0)->ledger;
+    bool once = c->silent || c->e->base.options.in_flight == BANDIT_IN_FLIGHT_ONCE;
+    return !(c->silent && bandit_sum_of(ledger->sums, ledger->n, (uint32_t)arm)) &&
+           !(once && is_out(c->e, (uint32_t)arm));
 }
 
 /* ---- the grid ------------------------------------------------------------------------------------------ */

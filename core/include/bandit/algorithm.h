@@ -71,8 +71,9 @@ typedef enum bandit_init { BANDIT_INIT_UNIFORM, BANDIT_INIT_UNCERTAINTY } bandit
 /* On an open space: which points in flight a pick is conditioned on. */
 typedef enum bandit_in_flight {
     BANDIT_IN_FLIGHT_ALL,
-    BANDIT_IN_FLIGHT_NEAR /* the first hundred, and of the others those nearest to each point that is considered: a
-                             pick costs no more when many are in flight */
+    BANDIT_IN_FLIGHT_NEAR, /* the first hundred, and of the others those nearest to each point that is considered: a
+                              pick costs no more when many are in flight */
+    BANDIT_IN_FLIGHT_ONCE /* the same, and a point in flight is not picked again while there is another */
 } bandit_in_flight;
 typedef enum bandit_gamma { BANDIT_GAMMA_EXACT, BANDIT_GAMMA_BOUND, BANDIT_GAMMA_FIXED } bandit_gamma;
 

@@ -247,7 +247,7 @@ static void what_is_given_does_not_end_learning(void **state)
 }
 
 /* A definition of a space, completed as a new study's is, or as it was stored. NULL: it is refused. */
-static study_config *of_space(const char *domain, const char *more, bool complete)
+static study_config *of_space(const char *name, const char *domain, const char *more, bool complete)
 {
     char text[512];
     wire_study *study = NULL;
@@ -255,8 +255,8 @@ static study_config *of_space(const char *domain, const char *more, bool complet
     wire_errors errors = {0};
     snprintf(text, sizeof text,
              "{\"metric\":{\"name\":\"y\",\"goal\":\"maximize\"},\"domain\":%s,"
-             "\"algorithm\":{\"name\":\"gp_ei\"%s}}",
-             domain, more);
+             "\"algorithm\":{\"name\":\"%s\"%s}}",
+             domain, name, more);
     assert_int_equal(study_config_decode(&study, text, strlen(text), &errors), WIRE_OK);
     if (complete && study_config_complete(study, &errors) != WIRE_OK)
         wire_study_free(study);
@@ -273,15 +273,19 @@ static void points_in_flight_of_spaces(void **state)
         "{\"type\":\"space\",\"parameters\":[{\"name\":\"x\",\"type\":\"double\",\"min\":0,\"max\":1}]}";
     static const char list[] = "{\"type\":\"candidates\",\"dimension\":2}";
     (void)state;
-    study_config *config = of_space(space, "", true);
+    study_config *config = of_space("gp_ei", space, "", true);
     assert_int_equal(config->options.in_flight, BANDIT_IN_FLIGHT_NEAR);
     assert_string_equal(config->wire->algorithm.in_flight, "near");
     study_config_free(config);
-    config = of_space(space, ",\"in_flight\":\"all\"", true);
+    config = of_space("log_ei", space, "", true);
+    assert_int_equal(config->options.in_flight, BANDIT_IN_FLIGHT_ONCE);
+    assert_string_equal(config->wire->algorithm.in_flight, "once");
+    study_config_free(config);
+    config = of_space("gp_ei", space, ",\"in_flight\":\"all\"", true);
     assert_int_equal(config->options.in_flight, BANDIT_IN_FLIGHT_ALL);
     study_config_free(config);
-    assert_null(of_space(list, ",\"in_flight\":\"all\"", true));
-    config = of_space(list, "", true);
+    assert_null(of_space("gp_ei", list, ",\"in_flight\":\"all\"", true));
+    config = of_space("gp_ei", list, "", true);
     assert_null(config->wire->algorithm.in_flight);
     study_config_free(config);
 }
