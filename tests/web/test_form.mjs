@@ -397,6 +397,26 @@ async function keys(site) {
   });
 }
 
+// Points as spreadsheets copy them: with a line of names, between semicolons or tabs, with decimal commas.
+async function spreadsheet(site) {
+  await with_(site.chrome, refusals, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    await page.getByLabel('Id', { exact: true }).fill('copied');
+    await page.getByLabel('A list of candidates').check();
+    const points = page.getByLabel('Points, one per line');
+    await points.fill('1; 2\n3;');
+    await page.click('text=Create the study');
+    await page.waitForSelector('.field-error >> text=row 2: must be a number');
+    await points.fill('degrees\tminutes\n180,5\t20\n-19; 1,5E2');
+    assert.equal(await page.getByLabel('Feature names').inputValue(), 'degrees, minutes');
+    await page.click('text=Create the study');
+    await created(page, 'copied');
+  });
+  const { items } = await site.api.get('/v1/studies/copied/candidates');
+  assert.deepEqual(items.map((item) => item.point), [[180.5, 20], [-19, 150]]);
+  assert.deepEqual((await site.api.get('/v1/studies/copied')).domain.names, ['degrees', 'minutes']);
+}
+
 // Rules that end a study and stop runs, another study's results to begin with, and a study to learn from.
 async function rules(site) {
   await site.api.create({ id: 'rules-1', metric: { name: 'loss', goal: 'minimize' }, domain: { type: 'space', parameters: [{ name: 'x', type: 'double', min: 0, max: 1 }] } });
@@ -465,6 +485,7 @@ export const tests = {
   'form: everything that a definition may say': everything,
   'form: a field for each member of a definition': complete,
   'form: keys of candidates': keys,
+  'form: points from a spreadsheet': spreadsheet,
   'form: rules to stop, and the results of another study': rules,
   'form: a link that carries it, and what was filled in': link,
   'form: messages are beside their fields': wrong,

@@ -22,6 +22,14 @@ function upload(form, label) {
   return h('div', { class: 'field' }, h('label', { for: form.file.id }, label), form.file);
 }
 
+// A first line of words, as tables have it, names the features.
+function takeTitles(form) {
+  const { domain } = form.definition;
+  if (!(domain.points?.length > 1) || !domain.points[0].every((cell) => typeof cell === 'string' && cell)) return;
+  domain.names = domain.points.shift();
+  form.reload('/domain/names');
+}
+
 function candidatesPart(form) {
   return [
     form.field({
@@ -31,7 +39,7 @@ function candidatesPart(form) {
       rows: 5,
       placeholder: '0.1, 2\n0.4, 3',
       hint: 'Or leave this empty and choose a file (CSV, JSON, .npy). It is uploaded after the study is created.',
-    }),
+    }, () => takeTitles(form)),
     form.more(
       'keys',
       'Keys of the points',

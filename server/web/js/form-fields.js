@@ -31,6 +31,11 @@ export function put(document_, pointer, value) {
 }
 
 // Converts text to values and back. Text that cannot be parsed is sent unchanged, and the server reports the error.
+function cellsOf(line) {
+  if (!/[;\t]/.test(line)) return line.split(/[,\s]+/);
+  return line.split(/[;\t]/).map((cell) => cell.trim().replace(/^([+-]?\d*),(\d+(?:e[+-]?\d+)?)$/i, '$1.$2'));
+}
+
 export const KINDS = {
   text: { parse: (text) => text, print: String },
   number: { parse: (text) => (Number.isNaN(Number(text)) ? text : Number(text)), print: String },
@@ -53,9 +58,9 @@ export const KINDS = {
     parse: (text) => Object.fromEntries(text.split(',').map((part) => part.trim()).filter(Boolean).map((part) => [part.split(':')[0].trim(), part.split(':').slice(1).join(':').trim()])),
     print: (value) => Object.entries(value).map(([key, x]) => `${key}:${x}`).join(', '),
   },
-  // [[numbers]], one row per line; blank lines are left out.
+  // [[numbers]], one row per line; blank lines are left out. Between semicolons or tabs a number may have a decimal comma.
   rows: {
-    parse: (text) => text.split('\n').map((line) => line.trim()).filter(Boolean).map((line) => line.split(/[,;\s]+/).map((cell) => KINDS.number.parse(cell))),
+    parse: (text) => text.split('\n').map((line) => line.trim()).filter(Boolean).map((line) => cellsOf(line).map((cell) => (cell === '' ? cell : KINDS.number.parse(cell)))),
     print: (value) => value.map((row) => row.join(', ')).join('\n'),
   },
   lines: { parse: (text) => text.split('\n').map((line) => line.trim()).filter(Boolean), print: (value) => value.join('\n') },

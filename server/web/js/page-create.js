@@ -75,12 +75,14 @@ export async function createPage(main, { signal }) {
     fields.push(field);
     return field.element;
   };
+  const reload = (pointer) => fields.find((field) => field.pointer === pointer)?.load();
   /* What the parts of the form use:
    *   field(spec, change)   a field of the definition; change() is called after the user has changed it
    *   choice(spec, choose)  a choice between cards; choose(value) is called when the user takes another one
    *   others                the domains of other types that were filled in, by type; and a kernel
    *   messages(pointer)     where messages about a part are shown
    *   more(key, title, open, …content)  a part that is folded unless it is needed
+   *   reload(pointer)       shows a field's value anew
    *   draw(pointer)         draws the form again, with the focus where it was, or in the field of the pointer */
   const form_ = {
     get definition() {
@@ -97,11 +99,10 @@ export async function createPage(main, { signal }) {
       element.addEventListener('toggle', () => opened.set(key, element.open));
       return element;
     },
+    reload,
     draw: drawForm,
   };
   const group = (title, note, ...content) => h('fieldset', { class: 'panel group' }, h('legend', {}, title), note ? h('p', { class: 'panel-note' }, note) : null, content);
-
-  const reload = (pointer) => fields.find((field) => field.pointer === pointer)?.load();
 
   function drawForm(pointer) {
     const focused = pointer ?? fields.find((field) => field.input && field.input === document.activeElement)?.pointer;
@@ -172,7 +173,8 @@ export async function createPage(main, { signal }) {
       const near = fields.filter((f) => pointer === f.pointer || pointer.startsWith(`${f.pointer}/`));
       if (!near.length) return true;
       const field = near.reduce((a, b) => (b.pointer.length >= a.pointer.length ? b : a));
-      field.fail(detail);
+      const row = field.kind === KINDS.rows && pointer.slice(field.pointer.length).split('/')[1];
+      field.fail(row ? `row ${Number(row) + 1}: ${detail}` : detail);
       for (let more = field.element.closest('details'); more; more = more.parentElement.closest('details')) more.open = true;
       first ??= field;
       return false;
