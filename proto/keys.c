@@ -72,7 +72,7 @@ static int compare(const void *a, const void *b)
 static size_t place_of(const wire_keys *keys, const char *key)
 {
     size_t place, offset = (size_t)(key - keys->text);
-    WIRE_LOWER_BOUND(place, keys->n, i, keys->at[i] < offset);
+    BANDIT_LOWER_BOUND(place, keys->n, i, keys->at[i] < offset);
     return place;
 }
 

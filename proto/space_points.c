@@ -26,7 +26,7 @@ void wire_assignments_clear(wire_assignments *assignments)
 static double find_number(const wire_parameter *p, double number)
 {
     size_t place;
-    WIRE_LOWER_BOUND(place, p->n_values, i, p->numbers[p->order[i]] < number);
+    BANDIT_LOWER_BOUND(place, p->n_values, i, p->numbers[p->order[i]] < number);
     return place < p->n_values && p->numbers[p->order[place]] == number ? number : NAN;
 }
 
@@ -42,7 +42,7 @@ static double find_word(const wire_parameter *p, const char *text, size_t n)
     size_t place;
     if (memchr(text, '\0', n))
         return NAN;
-    WIRE_LOWER_BOUND(place, p->n_values, i, compare_word(p->words[p->order[i]], text, n) < 0);
+    BANDIT_LOWER_BOUND(place, p->n_values, i, compare_word(p->words[p->order[i]], text, n) < 0);
     bool found = place < p->n_values && compare_word(p->words[p->order[place]], text, n) == 0;
     return found ? (double)p->order[place] : NAN;
 }

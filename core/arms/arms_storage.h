@@ -10,9 +10,9 @@
 #define CORE_ARMS_ARMS_STORAGE_H
 
 #include "bandit/arms.h"
+#include "bandit/sorted.h"
 #include "core/arms/parameter_space.h"
 #include "core/base/allocate.h"
-#include "core/base/sorted.h"
 #include "core/simd/simd.h"
 
 #include <stdbool.h>

@@ -4,9 +4,9 @@
 #define CORE_ARMS_PARAMETER_SPACE_H
 
 #include "bandit/lattice.h"
+#include "bandit/sorted.h"
 #include "bandit/space.h"
 #include "core/arms/words.h"
-#include "core/base/sorted.h"
 
 #include <stdint.h>
 

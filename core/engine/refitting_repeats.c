@@ -1,8 +1,8 @@
 /* What repeats tell log_ei on a list: whether there is noise, and that an outlier is none. */
 #include "core/engine/refitting_engine.h"
 
+#include "bandit/sorted.h"
 #include "core/base/allocate.h"
-#include "core/base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>

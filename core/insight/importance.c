@@ -1,8 +1,8 @@
 /* Importance: what it has in common for spaces and candidates. */
 #include "core/insight/view.h"
 
+#include "bandit/sorted.h"
 #include "core/base/allocate.h"
-#include "core/base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #define CORE_POSTERIOR_LEDGER_H
 
 #include "bandit/engine.h"
+#include "bandit/sorted.h"
 #include "bandit/status.h"
-#include "core/base/sorted.h"
 
 typedef struct bandit_ledger {
     bandit_arm_sum *sums; /* n entries, ascending by arm, counts >= 1; owned */

@@ -1,8 +1,8 @@
 #include "core/selection/boxes.h"
 
+#include "bandit/sorted.h"
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
-#include "core/base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>

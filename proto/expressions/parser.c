@@ -1,8 +1,9 @@
 #include "proto/expressions/parser.h"
 
+#include "proto/arrays.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { DEEPEST = 64 };
 
@@ -34,15 +35,9 @@ bool parser_stopped(const parser *p)
 uint32_t parser_add(parser *p, node made)
 {
     expression *e = p->e;
-    if (e->n_nodes == e->capacity) {
-        size_t capacity = e->capacity ? 2 * e->capacity : 32;
-        node *grown = realloc(e->nodes, capacity * sizeof *grown);
-        if (!grown) {
-            p->no_memory = true;
-            return 0;
-        }
-        e->nodes = grown;
-        e->capacity = capacity;
+    if (!wire_grow(&e->nodes, &e->capacity, e->n_nodes + 1, 32, sizeof *e->nodes)) {
+        p->no_memory = true;
+        return 0;
     }
     e->nodes[e->n_nodes] = made;
     return (uint32_t)e->n_nodes++;

@@ -44,7 +44,7 @@ static void take_batch(void *arg, const store_batch *row)
 static int64_t batch_of(const gathering *g, int64_t seq)
 {
     size_t place;
-    WIRE_LOWER_BOUND(place, g->n_batches, i, g->through[i] < seq);
+    BANDIT_LOWER_BOUND(place, g->n_batches, i, g->through[i] < seq);
     return (int64_t)place;
 }
 

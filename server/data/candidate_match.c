@@ -38,7 +38,7 @@ static const double *point_at(const sorted_points *p, size_t place)
 static void match(int64_t *out, const sorted_points *p, int64_t candidate, const double *row)
 {
     size_t place;
-    WIRE_LOWER_BOUND(place, p->n, i, compare_points(point_at(p, i), row, p->width) < 0);
+    BANDIT_LOWER_BOUND(place, p->n, i, compare_points(point_at(p, i), row, p->width) < 0);
     for (; place < p->n && compare_points(point_at(p, place), row, p->width) == 0; place++)
         if (out[p->order[place]] < 0)
             out[p->order[place]] = candidate;

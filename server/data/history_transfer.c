@@ -196,7 +196,7 @@ static int64_t keep_row(reading *r, size_t n, const double *row)
 static int64_t find_row(const reading *r, size_t n, const double *row)
 {
     size_t place;
-    WIRE_LOWER_BOUND(place, n, i, compare_rows(r->rows + r->sorted[i] * r->width, row, r->width) < 0);
+    BANDIT_LOWER_BOUND(place, n, i, compare_rows(r->rows + r->sorted[i] * r->width, row, r->width) < 0);
     bool found = place < n && compare_rows(r->rows + r->sorted[place] * r->width, row, r->width) == 0;
     return found ? (int64_t)r->sorted[place] : DOES_NOT_FIT;
 }

@@ -70,7 +70,7 @@ void running_costs_clear(running_costs *costs)
 static double sum_at(const struct running_cost_list *of, int64_t number)
 {
     size_t after;
-    WIRE_LOWER_BOUND(after, of->n, k, of->list[k].number <= number);
+    BANDIT_LOWER_BOUND(after, of->n, k, of->list[k].number <= number);
     return after > 0 ? of->list[after - 1].sum : 0.0;
 }
 

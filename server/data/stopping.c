@@ -10,7 +10,7 @@
 static size_t find_step(const stopping_curve *curve, int64_t step)
 {
     size_t place;
-    WIRE_LOWER_BOUND(place, curve->n, i, curve->steps[i] < step);
+    BANDIT_LOWER_BOUND(place, curve->n, i, curve->steps[i] < step);
     return place;
 }
 

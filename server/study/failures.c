@@ -210,7 +210,7 @@ static const amended_outcome *find_amended(const outcomes *o, int64_t trial_id, 
 {
     const amended_outcome key = {.trial_id = trial_id, .observation = observation, .seq = -1};
     size_t at;
-    WIRE_LOWER_BOUND(at, o->n_amended, i, compare_amended(&o->amended[i], &key) < 0);
+    BANDIT_LOWER_BOUND(at, o->n_amended, i, compare_amended(&o->amended[i], &key) < 0);
     bool found =
         at < o->n_amended && o->amended[at].trial_id == trial_id && o->amended[at].observation == observation;
     return found ? &o->amended[at] : NULL;
@@ -229,7 +229,7 @@ static void take_outcome(void *arg, const store_trial *row)
     const amended_outcome *before = find_amended(o, row->trial, 0);
     if (o->n == o->most)
         return;
-    WIRE_LOWER_BOUND(batch, o->n_batches, i, o->through[i] < row->told_seq);
+    BANDIT_LOWER_BOUND(batch, o->n_batches, i, o->through[i] < row->told_seq);
     o->list[o->n++] = (outcome){.batch = (int64_t)batch,
                                 .trial = row->trial,
                                 .candidate = (uint32_t)row->candidate,

@@ -56,7 +56,7 @@ static bool is_before(const attempt_curve *c, int64_t number, int32_t attempt)
 static size_t place_of(const struct study_curves *curves, int64_t number, int32_t attempt)
 {
     size_t place;
-    WIRE_LOWER_BOUND(place, curves->n, i, is_before(&curves->list[i], number, attempt));
+    BANDIT_LOWER_BOUND(place, curves->n, i, is_before(&curves->list[i], number, attempt));
     return place;
 }
 

@@ -1,19 +1,13 @@
 #include "server/study/trial_heap.h"
 
+#include "proto/arrays.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
 bool trial_heap_reserve(trial_heap *h, size_t n)
 {
-    if (n <= h->capacity)
-        return true;
-    size_t capacity = n < 2 * h->capacity ? 2 * h->capacity : n;
-    trial **items = realloc(h->items, capacity * sizeof(trial *));
-    if (!items)
-        return false;
-    h->items = items;
-    h->capacity = capacity;
-    return true;
+    return wire_grow(&h->items, &h->capacity, n, 1, sizeof(trial *));
 }
 
 void trial_heap_free(trial_heap *h)

@@ -54,7 +54,7 @@ static store_status read_definition(explanation *x)
 static int64_t joined_by(const past *p, int64_t told_seq)
 {
     size_t batch, n = (size_t)p->now.batch + 1;
-    WIRE_LOWER_BOUND(batch, n, i, p->through[i] < told_seq);
+    BANDIT_LOWER_BOUND(batch, n, i, p->through[i] < told_seq);
     return (int64_t)batch;
 }
 

@@ -203,7 +203,7 @@ store_status memory_batch_extend(store *base, int64_t number, const store_event 
 static store_status put_sum(memory_study *study, const store_arm_sum *sum, store_error *err)
 {
     size_t i;
-    WIRE_LOWER_BOUND(i, study->n_sums, k, study->sums[k].arm < sum->arm);
+    BANDIT_LOWER_BOUND(i, study->n_sums, k, study->sums[k].arm < sum->arm);
     if (i == study->n_sums || study->sums[i].arm != sum->arm) {
         store_arm_sum *sums = memory_with_room(study->sums, study->n_sums, sizeof *sums);
         if (!sums)
@@ -302,7 +302,7 @@ store_status memory_candidate_restore(store *base, int64_t number, uint32_t cand
 {
     memory_study *study = memory_find(memory_of(base), number);
     size_t i;
-    WIRE_LOWER_BOUND(i, study->n_retired, k, study->retired[k] < candidate);
+    BANDIT_LOWER_BOUND(i, study->n_retired, k, study->retired[k] < candidate);
     if (i == study->n_retired || study->retired[i] != candidate)
         return store_fail(err, STORE_NOT_FOUND, "candidate %u is not retired", candidate);
     study->n_retired--;

@@ -53,7 +53,7 @@ static void the_first_place_that_is_not_below(void **state)
             size_t place, expected = 0;
             while (expected < n && list[expected] < value)
                 expected++;
-            WIRE_LOWER_BOUND(place, n, i, list[i] < value);
+            BANDIT_LOWER_BOUND(place, n, i, list[i] < value);
             assert_int_equal(place, expected);
         }
 }

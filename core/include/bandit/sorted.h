@@ -1,6 +1,6 @@
-/* Binary search. */
-#ifndef CORE_BASE_SORTED_H
-#define CORE_BASE_SORTED_H
+/* Binary search, which proto shares. */
+#ifndef BANDIT_SORTED_H
+#define BANDIT_SORTED_H
 
 #include <stddef.h>
 
