@@ -157,6 +157,20 @@ def test_a_million_combinations_are_filtered(server):
     drive(client, study["id"], 10, lambda point: None, lambda point: abs(point["unroll"] - 4) + point["block_x"] / 64)
 
 
+def test_a_million_combinations_of_words_are_filtered(server):
+    """By a rule that no part of the words decides, so that nothing is excluded early."""
+    words = [f"w{i}" for i in range(10)]
+    rule = " and ".join(f'{name} = "w1"' for name in "abcde") + ' or f = "w0" and e = "w0" and a = b'
+    client = server.client()
+    begun = time.monotonic()
+    study = client.create(constrained([{"name": name, "type": "categorical", "values": words} for name in "abcdef"], [rule]))
+    print(f"created after {time.monotonic() - begun:.2f} s")
+    assert study["candidates"] == 10 + 10**3, study
+    for candidate in client.items(f"/v1/studies/{study['id']}/candidates"):
+        p = candidate["parameters"]
+        assert all(p[name] == "w1" for name in "abcde") or (p["f"], p["e"], p["a"]) == ("w0", "w0", p["b"]), p
+
+
 def test_a_filtered_list_continues_after_a_restart():
     parameters, rules = kernel_tuning()
 
