@@ -3,6 +3,9 @@
 
 enum { STOP_RESULTS = 50 };
 
+const char *const wire_stop_rule_names[] = {
+    [WIRE_STOP_STAGNATION] = "stagnation", [WIRE_STOP_TARGET] = "target", [WIRE_STOP_COST] = "cost", NULL};
+
 static const struct {
     const char *name;
     wire_stop_rule rule;
@@ -30,15 +33,16 @@ static void fill_members(wire_object *o, wire_stop_when *out)
 
 static void fill_rule(wire_decoder *d, const wire_place *at, const json_t *json, wire_stop_when *out)
 {
-    static const char *const rules[] = {"stagnation", "target", "cost", NULL};
-    static const char *const thens[] = {"finish", NULL};
+    static const char *const thens[] = {"finish", "tell", NULL}, *const finishes[] = {"finish", NULL};
     wire_object o;
     size_t rule = 0, then = 0;
     if (!wire_object_open(&o, d, at, json))
         return;
-    bool understood = wire_take_word(&o, "rule", WIRE_REQUIRED, rules, &rule);
-    wire_take_word(&o, "then", WIRE_OPTIONAL, thens, &then);
-    *out = (wire_stop_when){.rule = (wire_stop_rule)rule, .results = STOP_RESULTS, .gain = 0.001};
+    bool understood = wire_take_word(&o, "rule", WIRE_REQUIRED, wire_stop_rule_names, &rule);
+    bool ends = understood && rule == WIRE_STOP_COST; /* it is judged with each result, and is no advice */
+    wire_take_word(&o, "then", WIRE_OPTIONAL, ends ? finishes : thens, &then);
+    *out = (wire_stop_when){
+        .rule = (wire_stop_rule)rule, .results = STOP_RESULTS, .gain = 0.001, .tells = then == 1};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         if (!understood)
             wire_has(&o, members[i].name);

@@ -278,8 +278,6 @@ static void encode_stopping(wire_writer *w, const wire_stopping *stopping)
 
 static void encode_stop_when(wire_writer *w, const wire_study *study)
 {
-    static const char *const names[] = {
-        [WIRE_STOP_STAGNATION] = "stagnation", [WIRE_STOP_TARGET] = "target", [WIRE_STOP_COST] = "cost"};
     if (study->n_stop_when == 0)
         return;
     wire_key(w, "stop_when");
@@ -287,7 +285,7 @@ static void encode_stop_when(wire_writer *w, const wire_study *study)
     for (size_t i = 0; i < study->n_stop_when; i++) {
         const wire_stop_when *rule = &study->stop_when[i];
         wire_object_begin(w);
-        wire_string_member(w, "rule", names[rule->rule]);
+        wire_string_member(w, "rule", wire_stop_rule_names[rule->rule]);
         if (rule->rule == WIRE_STOP_TARGET) {
             wire_real_member(w, "value", rule->value);
         } else if (rule->rule == WIRE_STOP_COST) {
@@ -296,7 +294,7 @@ static void encode_stop_when(wire_writer *w, const wire_study *study)
             wire_integer_member(w, "results", rule->results);
             wire_real_member(w, "gain", rule->gain);
         }
-        wire_string_member(w, "then", "finish");
+        wire_string_member(w, "then", rule->tells ? "tell" : "finish");
         wire_object_end(w);
     }
     wire_array_end(w);
@@ -363,6 +361,21 @@ static void encode_taken_over(wire_writer *w, const wire_taken_over *history)
     wire_object_end(w);
 }
 
+static void encode_advice(wire_writer *w, const wire_study_view *view)
+{
+    if (!view->advising_rule) {
+        wire_optional_string(w, "advice", view->advice);
+        return;
+    }
+    wire_key(w, "advice");
+    wire_object_begin(w);
+    wire_key(w, "stop");
+    wire_boolean(w, true);
+    wire_string_member(w, "rule", view->advising_rule);
+    wire_integer_member(w, "since_batch", view->advised_since);
+    wire_object_end(w);
+}
+
 void wire_encode_study(wire_writer *w, const wire_study_view *view)
 {
     wire_object_begin(w);
@@ -372,7 +385,7 @@ void wire_encode_study(wire_writer *w, const wire_study_view *view)
         encode_members(w, view->definition, false);
     wire_string_member(w, "state", view->state);
     wire_optional_string(w, "state_reason", view->state_reason);
-    wire_optional_string(w, "advice", view->advice);
+    encode_advice(w, view);
     wire_time_member(w, "created_at", view->created_at);
     wire_time_member(w, "updated_at", view->updated_at);
     wire_integer_member(w, "candidates", view->candidates);

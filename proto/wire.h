@@ -162,9 +162,11 @@ typedef struct wire_stopping {
     wire_integer min_resource, reduction; /* successive halving */
 } wire_stopping;
 
-/* A rule that ends the study. */
+/* A rule that ends the study, or advises to end it. */
 enum { WIRE_MAX_STOP_WHEN = 8 };
 typedef enum wire_stop_rule { WIRE_STOP_STAGNATION, WIRE_STOP_TARGET, WIRE_STOP_COST } wire_stop_rule;
+
+extern const char *const wire_stop_rule_names[]; /* by wire_stop_rule; ends with NULL */
 
 typedef struct wire_stop_when {
     wire_stop_rule rule;
@@ -172,6 +174,7 @@ typedef struct wire_stop_when {
     double gain;     /* stagnation: in interquartile ranges of the values */
     double value;    /* target: in the metric's units */
     double total;    /* cost: of all results together */
+    bool tells;      /* it only advises; not of cost */
 } wire_stop_when;
 
 /* A study that another one learns from. Stored definitions have what was found there, frozen: a function of the point
@@ -297,7 +300,9 @@ typedef struct wire_study_view {
     const wire_study *definition;
     const char *text;                 /* what wire_encode_definition would write; NULL: it is encoded */
     const char *state, *state_reason; /* reason: "" is left out */
-    const char *advice;               /* "" is left out */
+    const char *advice;               /* a word; "" is left out */
+    const char *advising_rule;        /* the rule that advises to end the study, in place of `advice`; NULL */
+    int64_t advised_since;            /* the batch since which it does */
     int64_t created_at, updated_at;   /* ms */
     int64_t queued, pending, completed, failed, infeasible, stopped;
     int64_t observations, batch, candidates; /* batch: planned so far */

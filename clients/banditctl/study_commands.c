@@ -140,6 +140,20 @@ static void print_member(const char *title, const json_t *object, const char *ke
     free(text);
 }
 
+/* Prints what the study's last batch advises: a word, or the rule that advises to end the study. */
+static void print_advice(const json_t *study)
+{
+    const json_t *advice = json_object_get(study, "advice");
+    if (!json_is_object(advice)) {
+        print_member("advice", study, "advice");
+        return;
+    }
+    char *rule = printable_member(advice, "rule", "");
+    printf("%-20s stop, by the rule %s (since batch %lld)\n", "advice", rule,
+           json_count(advice, "since_batch"));
+    free(rule);
+}
+
 exit_status command_study_show(const arguments *a)
 {
     static const char *const counters[] = {"candidates",       "trials_queued", "trials_pending",
@@ -161,7 +175,7 @@ exit_status command_study_show(const arguments *a)
     if (json_object_get(study, "state_reason"))
         print_member("reason", study, "state_reason");
     if (json_object_get(study, "advice"))
-        print_member("advice", study, "advice");
+        print_advice(study);
     print_member("algorithm", json_object_get(study, "algorithm"), "name");
     if (json_object_get(study, "horizon"))
         printf("%-20s %lld\n", "horizon", json_count(study, "horizon"));

@@ -4,6 +4,7 @@
 #define SERVER_DATA_STOP_RULE_H
 
 #include "bandit/engine.h"
+#include "proto/wire.h"
 
 #define STOP_RULE_PLANNED_AHEAD "planned_ahead" /* the engine could pick more, which are not needed yet */
 #define STOP_RULE_UNFINISHED    "unfinished"    /* the batch is planned in parts, and this was not the last */
@@ -12,6 +13,16 @@
 
 /* What a batch advises the user (store_batch.advice). */
 #define ADVICE_NO_FEASIBLE_POINT "no_feasible_point" /* its model knows no point that may keep all bounds */
+enum { ADVICE_SIZE = 64 };
+
+/* That a rule of `stop_when` advises to end the study, and has done so since a batch: "target 12". */
+void advice_of_rule(char out[ADVICE_SIZE], wire_stop_rule rule, int64_t since);
+
+/* *rule: the name of the rule that such an advice is of; a constant. False: it is none. */
+bool advice_is_of_rule(const char *advice, const char **rule, int64_t *since);
+
+/* Is it an advice of the log, or ""? */
+bool advice_is_known(const char *advice);
 
 /* BANDIT_STOP_NONE gives "max_batch", since the capacity for picks is the largest batch. */
 const char *stop_rule_name(bandit_stop_rule rule);

@@ -4,6 +4,7 @@
 #include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/definition.h"
+#include "server/data/stop_rule.h"
 #include "server/data/study_space.h"
 
 #include <inttypes.h>
@@ -67,12 +68,17 @@ static void encode(wire_writer *w, const store_study *row, const wire_study *def
 {
     candidate_view shown =
         candidate_view_of(definition, row->reference_candidates, best->value.candidate, best->row);
+    const char *rule = NULL;
+    int64_t since = 0;
+    bool by_rule = advice_is_of_rule(row->advice, &rule, &since);
     wire_study_view view = {
         .definition = definition,
         .text = text,
         .state = study_state_name(row->state),
         .state_reason = row->state_reason,
         .advice = row->advice,
+        .advising_rule = by_rule ? rule : NULL,
+        .advised_since = since,
         .created_at = row->created_at,
         .updated_at = row->updated_at,
         .queued = row->by_state[TRIAL_QUEUED],

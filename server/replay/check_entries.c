@@ -282,8 +282,8 @@ static bool rebuild_check_batch_planned(rebuild *r, store_event *event, rebuild_
         return rebuild_refuse(p, "observations", "must be at least 0");
     if (!stop_rule_is_known(batch->stop_rule))
         return rebuild_refuse(p, "stop_rule", "is not a known rule");
-    if (*batch->advice && strcmp(batch->advice, ADVICE_NO_FEASIBLE_POINT) != 0)
-        return rebuild_refuse(p, "advice", "must be \"%s\"", ADVICE_NO_FEASIBLE_POINT);
+    if (!advice_is_known(batch->advice))
+        return rebuild_refuse(p, "advice", "is not a known one");
     if (!rebuild_check_text(p, "code_path", batch->code_path, WIRE_MAX_NAME) ||
         !check_figure(p, "ratio", batch->ratio) || !check_figure(p, "beta", batch->beta) ||
         !check_figure(p, "update_seconds", batch->update_seconds) ||

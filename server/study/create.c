@@ -162,6 +162,7 @@ static store_status make_reply(creation *c)
     study_request *request = c->request;
     const history_transfer *history = c->history;
     store_study row = {.id = c->id,
+                       .advice = "",
                        .definition = c->definition,
                        .state = first_state(c),
                        .state_reason = "",

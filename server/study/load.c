@@ -50,7 +50,7 @@ static void take_study(void *arg, const store_study *row)
     s->reference_candidates = row->reference_candidates;
     strncpy(s->digest, row->digest, sizeof s->digest - 1);
     s->has_keys = row->has_keys;
-    s->advised = *row->advice != '\0';
+    strncpy(s->advice, row->advice, sizeof s->advice - 1);
     s->best_trial = row->best_trial;
     s->best_value = row->best_value;
     s->cost = row->cost;

@@ -3,6 +3,7 @@
 #include "server/notify/notify.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void study_tell_state(study *s, study_state state, const char *reason)
 {
@@ -47,10 +48,10 @@ void study_tell_expiry(study *s)
 
 void study_tell_advice(study *s, const char *advice)
 {
-    bool given = *advice != '\0';
-    if (given && !s->advised)
+    bool stuck = strcmp(advice, ADVICE_NO_FEASIBLE_POINT) == 0;
+    if (stuck && strcmp(s->advice, advice) != 0)
         notify_note_stuck(commit_news(s->commit), "no point seems to keep all bounds");
-    s->advised = given;
+    snprintf(s->advice, sizeof s->advice, "%s", advice);
 }
 
 /* A worker that waits gets what has expired. */

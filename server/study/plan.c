@@ -69,7 +69,7 @@ static void describe_batch(const study *s, const plan *p, store_event *event)
                                            .select_seconds = p->select_seconds,
                                            .started_at = p->started_at,
                                            .code_path = p->code_path,
-                                           .advice = p->advice ? p->advice : ""};
+                                           .advice = p->advice};
     event->u.planned.through_seq = p->through_seq;
     event->u.planned.dictionary = p->dictionary;
     event->u.planned.sums = p->sums;
@@ -129,7 +129,7 @@ static void record_picks(study *s, plan *p)
         }
         commit_record(s->commit, &event);
         if (!p->extends)
-            study_tell_advice(s, p->advice ? p->advice : "");
+            study_tell_advice(s, p->advice);
         s->candidates += (int64_t)p->n_added;
         s->trials += (int64_t)p->n_picks;
         log_event(LOG_DEBUG, p->extends ? "batch_extended" : "batch_planned", "study", s->id, "batch",

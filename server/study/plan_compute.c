@@ -279,14 +279,22 @@ static void limit_to_part(const study *s, plan *p)
         p->in_parts = false;
 }
 
-/* If a rule of the definition ends the study, the batch is its last one and has no picks. */
-static void end_study(study *s, plan *p)
+/* A rule may advise to end the study. If one ends it, the batch is its last one and has no picks. */
+static void judge_rules(study *s, plan *p)
 {
+    stop_verdict verdict = {0};
+    const char *rule;
+    int64_t since;
     if (p->n_amendments > 0) /* whatever the batch: the next one does not see them again */
         stop_when_forget(s);
-    if (p->extends || p->closes_model || p->fixed)
-        return;
-    p->ends = stop_when_holds(s, &p->source, p->through_seq, &p->outcome);
+    if (!p->extends)
+        verdict = stop_when_judge(s, &p->source, p->through_seq, &p->outcome);
+    if (!verdict.tells)
+        *p->advice = '\0';
+    else if (!advice_is_of_rule(p->advice, &rule, &since) ||
+             strcmp(rule, wire_stop_rule_names[verdict.tells->rule]) != 0)
+        advice_of_rule(p->advice, verdict.tells->rule, p->batch);
+    p->ends = p->closes_model || p->fixed ? NULL : verdict.ends;
     if (!p->ends)
         return;
     p->by_rule = false;
@@ -306,7 +314,7 @@ static void advise(study *s, plan *p)
     if (!p->extends && about.observations >= LEAST_FOR_ADVICE)
         bandit_engine_may_keep_bounds(s->engine.engine, &may, &p->outcome.error);
     if (!may)
-        p->advice = ADVICE_NO_FEASIBLE_POINT;
+        snprintf(p->advice, sizeof p->advice, "%s", ADVICE_NO_FEASIBLE_POINT);
 }
 
 void plan_compute(study *s, plan *p)
@@ -325,7 +333,7 @@ void plan_compute(study *s, plan *p)
         bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
                                   &executor, &out->error);
     if (engine_fine(out))
-        end_study(s, p);
+        judge_rules(s, p);
     if (engine_fine(out))
         advise(s, p);
     double updated = clock_steady();

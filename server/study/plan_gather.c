@@ -223,6 +223,8 @@ static plan *plan_new(study *s)
     p->remaining = definition->horizon.given ? (uint64_t)(definition->horizon.value - s->trials) : UINT64_MAX;
     p->source = engine_source_of(s);
     p->first_trial = s->trials + 1;
+    p->batch = s->batches;
+    memcpy(p->advice, s->advice, sizeof p->advice);
     p->ratio = 1; /* the ratio of a batch without picks */
     return p;
 }

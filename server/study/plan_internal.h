@@ -53,7 +53,7 @@ struct plan {
     double stops_at; /* by the steady clock: then what has been picked is handed out, and the rest is for
                                another plan */
     bool stopped;    /* it was, and the rule allows more picks */
-    int64_t through_seq, first_trial;
+    int64_t through_seq, first_trial, batch;
     /* The outcome. */
     engine_outcome outcome;
     bandit_pick *picks;
@@ -64,7 +64,7 @@ struct plan {
     store_pick *stored_picks;  /* the picks in the form of the log */
     double ratio;
     const char *stop_rule;
-    const char *advice; /* NULL: none */
+    char advice[ADVICE_SIZE]; /* at first of the batch before; "": none */
     const wire_stop_when
         *ends;      /* the rule of the definition that ends the study, so that no picks were made; NULL */
     bool exhausted; /* no arm was left that could be picked */

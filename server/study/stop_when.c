@@ -290,21 +290,21 @@ void stop_when_spent(study *s)
     }
 }
 
-const wire_stop_when *stop_when_holds(study *s, const engine_source *source, int64_t through_seq,
-                                      engine_outcome *out)
+stop_verdict stop_when_judge(study *s, const engine_source *source, int64_t through_seq, engine_outcome *out)
 {
     const wire_study *definition = source->config->wire;
-    const wire_stop_when *found = NULL;
+    stop_verdict verdict = {0};
     points p = {0};
-    if (wire_stops_by_model(definition) && !take_points(&p, s->engine.engine, out)) {
-        free(p.list);
-        return NULL;
+    if (wire_stops_by_model(definition))
+        take_points(&p, s->engine.engine, out);
+    for (size_t i = 0; engine_fine(out) && i < definition->n_stop_when; i++) {
+        const wire_stop_when *rule = &definition->stop_when[i],
+                             **first = rule->tells ? &verdict.tells : &verdict.ends;
+        if (!*first && holds(s, source, through_seq, &p, rule, out))
+            *first = rule;
     }
-    for (size_t i = 0; !found && engine_fine(out) && i < definition->n_stop_when; i++)
-        if (holds(s, source, through_seq, &p, &definition->stop_when[i], out))
-            found = &definition->stop_when[i];
     free(p.list);
-    return engine_fine(out) ? found : NULL;
+    return engine_fine(out) ? verdict : (stop_verdict){0};
 }
 
 void stop_when_reason(char *out, size_t size, const wire_stop_when *rule, bool minimize)

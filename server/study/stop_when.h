@@ -4,15 +4,20 @@
 
 #include "server/study/engine_lane.h"
 
-/* The first rule that holds for the engine's current batch, whose model has the results up to log position
- * `through_seq`; NULL: none, or `out` has what failed. Borrowed from the source's definition. On the engine lane.
+/* The first rules that hold: one that ends the study, and one that only advises it. Borrowed from the source's
+ * definition; NULL: none. */
+typedef struct stop_verdict {
+    const wire_stop_when *ends, *tells;
+} stop_verdict;
+
+/* Judges the engine's current batch, whose model has the results up to log position `through_seq`. Nothing holds if
+ * `out` has what failed. On the engine lane.
  *   target      the recommended point's mean less two deviations is at least as good as the value; and the point was
  *               measured twice, or there are 50 results, or what the model expects of it without its own results is as
  *               good, less two deviations, too
  *   stagnation  without the points that only the last `results` results are of, the recommended point's mean would
  *               be worse by at most `gain` interquartile ranges of the points' values */
-const wire_stop_when *stop_when_holds(study *s, const engine_source *source, int64_t through_seq,
-                                      engine_outcome *out);
+stop_verdict stop_when_judge(study *s, const engine_source *source, int64_t through_seq, engine_outcome *out);
 
 /* Finishes the study, if it is active, when its results have cost what a rule `cost` allows. In a turn, after
  * results. */

@@ -5,6 +5,7 @@
 #define SERVER_STUDY_STUDY_H
 
 #include "server/data/definition.h"
+#include "server/data/stop_rule.h"
 #include "server/study/actor.h"
 #include "server/study/commit.h"
 #include "server/study/pending_results.h"
@@ -84,8 +85,8 @@ struct study {
     int64_t through_seq;   /* the stored model includes results up to this position of the log */
     int64_t candidates, dimension, reference_candidates;
     char digest[80];
-    bool has_keys; /* some candidates have keys, which are only in the store */
-    bool advised;  /* the last batch has advice */
+    bool has_keys;            /* some candidates have keys, which are only in the store */
+    char advice[ADVICE_SIZE]; /* of the last batch; "": none */
     int64_t best_trial;
     double best_value, cost; /* cost: of all results together */
     remembered remembered[REMEMBERED_KINDS];

@@ -35,6 +35,16 @@ def test_a_study_from_its_creation_to_its_end(site):
     assert site.run("study", "show", "from-file").returncode == 4
 
 
+def test_a_rule_that_only_advises(site):
+    client = site.server.client()
+    client.create(definition(id="advised", stop_when=[{"rule": "stagnation", "results": 2, "then": "tell"}]))
+    for _ in range(6):
+        (trial,) = client.ask("advised", 1, wait_seconds=30)["trials"]
+        client.tell("advised", [{"trial": trial["id"], "value": 0.5}])
+    since = client.study("advised")["advice"]["since_batch"]
+    assert f"advice               stop, by the rule stagnation (since batch {since})\n" in site.output("study", "show", "advised")
+
+
 def test_words_from_a_file(site):
     space = {"type": "space", "parameters": [{"name": 'my "mol', "type": "categorical"}, {"name": "t", "type": "double", "min": 0, "max": 1}]}
     (site.folder / "study.json").write_text(json.dumps({"id": "words", "metric": {"name": "y", "goal": "maximize"}, "domain": space}))

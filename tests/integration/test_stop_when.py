@@ -153,11 +153,43 @@ def test_a_check_and_a_restart_agree():
         assert server.client().study(study) == before
 
 
+def test_a_rule_may_only_advise():
+    """The advice names the batch since which it holds, also after a restart; the study continues until another rule ends it."""
+    rules = [{"rule": "target", "value": 0.98, "then": "tell"}, {"rule": "stagnation", "results": 20}]
+    with Server() as server:
+        client = server.client()
+        study = stopping_study(client, rules)
+        first = work(client, study, lambda trial: peak(trial["point"]), 6)
+        assert "advice" not in client.study(study), first
+        told = first + work(client, study, lambda trial: peak(trial["point"]))
+        before = client.study(study)
+        assert before["state_reason"].startswith("stagnation: "), before
+        since = before["advice"]["since_batch"]
+        assert before["advice"] == {"stop": True, "rule": "target", "since_batch": since} and 6 <= since < told - 5, before
+        batches = client.read(study, "batches?limit=1000")["items"]
+        assert all(batch["size"] > 0 for batch in batches[:-1]), batches
+        text = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+        server.stop()
+        status, out, err = run_to_end("check", "--db", str(server.db), timeout=300)
+        assert (status, err) == (0, "") and "batches replanned" in out, (status, out, err)
+        server.start()
+        client = server.client()
+        assert client.study(study) == before
+        assert client.delete(f"/v1/studies/{study}").status == 204
+        copy = client.post("/v1/studies", text, content_type="application/x-ndjson")
+        assert copy.status == 201 and copy.json["advice"] == before["advice"], copy
+        resumed = client.request("PATCH", f"/v1/studies/{study}", {"state": "active", "stop_when": None})
+        assert resumed.status == 200, resumed
+        work(client, study, lambda trial: peak(trial["point"]), 3)
+        assert "advice" not in client.study(study), "without the rule there is no advice"
+
+
 BAD = {
     "no list": ({"rule": "target", "value": 1}, "/stop_when"),
     "no rule": ([{"value": 1}], "/stop_when/0/rule"),
     "an unknown rule": ([{"rule": "regret", "epsilon": 0.1}], "/stop_when/0/rule"),
-    "an unknown consequence": ([{"rule": "target", "value": 1, "then": "tell"}], "/stop_when/0/then"),
+    "an unknown consequence": ([{"rule": "target", "value": 1, "then": "ask"}], "/stop_when/0/then"),
+    "a cost that only tells": ([{"rule": "cost", "total": 1, "then": "tell"}], "/stop_when/0/then"),
     "a target without a value": ([{"rule": "target"}], "/stop_when/0/value"),
     "a target that is no number": ([{"rule": "target", "value": "1"}], "/stop_when/0/value"),
     "another rule's field": ([{"rule": "target", "value": 1, "results": 3}], "/stop_when/0/results"),

@@ -126,7 +126,8 @@ async function operator(site) {
   await work(site.api, 'stuck', 2, ['w'], () => ({ value: 1 }));
   await with_(site.chrome, {}, async (page) => {
     const old = new Date(Date.now() - 55 * 60e3).toISOString(); // the server's clock cannot be put back
-    const quiet = (study) => (study.id === 'stuck' ? { ...study, updated_at: old, trials_pending: 0 } : study);
+    const advice = { stop: true, rule: 'target', since_batch: 1 };
+    const quiet = (study) => (study.id === 'stuck' ? { ...study, updated_at: old, trials_pending: 0, advice } : study);
     await page.route('**/v1/studies?*', async (route) => {
       const response = await route.fetch();
       if (!response.ok()) return route.fulfill({ response });
@@ -137,6 +138,7 @@ async function operator(site) {
     await page.getByLabel('State', { exact: true }).selectOption('attention');
     const row = (id) => page.locator(`tr:has(a[href="#/studies/${id}"])`);
     await row('stuck').locator('text=no worker for 55:').waitFor();
+    await row('stuck').locator('text=its rule "target" advises to finish').waitFor();
     await row('stuck').getByRole('button', { name: 'Pause' }).click();
     await until('it is paused', async () => (await site.api.get('/v1/studies/stuck')).state === 'paused');
     await page.getByLabel('State', { exact: true }).selectOption('');

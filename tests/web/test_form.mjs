@@ -337,12 +337,11 @@ const PLACES = {
   KernelDefinition: '/algorithm/kernel',
 };
 const OBJECTS = ['metric', 'metrics', 'domain', 'algorithm', 'stopping', 'stop_when', 'parameters', 'active_when']; // they have fields for their members
-const ONE_VALUE = ['then'];
 
 // Every member of a definition that openapi.yaml describes has a field.
 async function complete(site) {
   const text = await readFile(new URL('../../openapi.yaml', import.meta.url), 'utf8');
-  const wanted = Object.entries(PLACES).flatMap(([schema, place]) => membersOf(text, schema).filter((name) => ![...OBJECTS, ...ONE_VALUE].includes(name)).map((name) => `${place}/${name}`));
+  const wanted = Object.entries(PLACES).flatMap(([schema, place]) => membersOf(text, schema).filter((name) => !OBJECTS.includes(name)).map((name) => `${place}/${name}`));
   assert.ok(wanted.length > 80, `${wanted.length} members`);
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/new`);
@@ -433,6 +432,7 @@ async function rules(site) {
     await page.getByLabel('Results', { exact: true }).fill('30');
     await page.click('text=Add a rule that ends the study');
     await page.getByLabel('Finish the study when').nth(1).selectOption('target');
+    await page.getByLabel('Then', { exact: true }).nth(1).selectOption('tell');
     await page.getByLabel('Stop a run early if it is').selectOption('median');
     await page.getByLabel('Least steps').fill('0');
     await page.click('text=Create the study');
@@ -446,7 +446,7 @@ async function rules(site) {
     await created(page, 'rules-2');
   });
   const study = await site.api.get('/v1/studies/rules-2');
-  assert.deepEqual(study.stop_when.map((rule) => [rule.rule, rule.results ?? rule.value]), [['stagnation', 30], ['target', 0.01]]);
+  assert.deepEqual(study.stop_when.map((rule) => [rule.rule, rule.results ?? rule.value, rule.then]), [['stagnation', 30, 'finish'], ['target', 0.01, 'tell']]);
   assert.deepEqual([study.stopping.rule, study.stopping.min_steps, study.observations], ['median', 3, 1]);
   assert.deepEqual(study.learn_from, ['rules-1']);
 }

@@ -2,15 +2,17 @@
 import { h } from './dom.js';
 import { KINDS, put } from './form-fields.js';
 
+const THEN = { name: 'then', label: 'Then', options: [['', 'default: finish it'], ['tell', 'only advise it']] };
 const STOP_WHEN = {
   stagnation: {
     text: 'the last results have hardly improved it',
     fields: [
       { name: 'results', label: 'Results', kind: KINDS.number, placeholder: 'default: 50' },
       { name: 'gain', label: 'Gain', kind: KINDS.number, placeholder: 'default: 0.001', hint: 'in interquartile ranges of the values' },
+      THEN,
     ],
   },
-  target: { text: 'the recommended settings are good enough', fields: [{ name: 'value', label: 'Value', kind: KINDS.number }] },
+  target: { text: 'the recommended settings are good enough', fields: [{ name: 'value', label: 'Value', kind: KINDS.number }, THEN] },
   cost: { text: 'the results have cost a total', fields: [{ name: 'total', label: 'Total', kind: KINDS.number }] },
 };
 const STOPPING = {

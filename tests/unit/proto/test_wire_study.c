@@ -33,7 +33,7 @@ static const char full[] =
     "'horizon':10000,'seed':9007199254740991,'feedback':'batch','repeats':'never','min_in_flight':3,"
     "'lease_seconds':1.5,'max_attempts':5,"
     "'stop_when':[{'rule':'stagnation','results':30,'gain':0.5,'then':'finish'},"
-    "{'rule':'target','value':-2.5,'then':'finish'}]}";
+    "{'rule':'target','value':-2.5,'then':'tell'}]}";
 
 static void test_full(void **state)
 {
@@ -94,6 +94,7 @@ static void test_full(void **state)
     assert_true(s->stop_when[0].rule == WIRE_STOP_STAGNATION && s->stop_when[0].results == 30 &&
                 s->stop_when[0].gain == 0.5);
     assert_true(s->stop_when[1].rule == WIRE_STOP_TARGET && s->stop_when[1].value == -2.5);
+    assert_true(!s->stop_when[0].tells && s->stop_when[1].tells);
     wire_study_free(s);
 }
 
@@ -301,8 +302,13 @@ static void test_view(void **state)
         "'state':'active','created_at':'1970-01-01T00:00:00.001Z',"
         "'updated_at':'1970-01-01T00:00:00.002Z','candidates':11,'trials_queued':3,'trials_pending':4,"
         "'trials_completed':5,'trials_failed':6,'trials_infeasible':7,'trials_stopped':8,'observations':9,'cost':9.5,"
+        "'batch':10,'best':null}",
+        "'state':'active','advice':{'stop':true,'rule':'target','since_batch':7},"
+        "'created_at':'1970-01-01T00:00:00.001Z',"
+        "'updated_at':'1970-01-01T00:00:00.002Z','candidates':11,'trials_queued':3,'trials_pending':4,"
+        "'trials_completed':5,'trials_failed':6,'trials_infeasible':7,'trials_stopped':8,'observations':9,'cost':9.5,"
         "'batch':10,'best':null}"};
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_study(&w, &view);
         char *text;
@@ -317,6 +323,8 @@ static void test_view(void **state)
         view.state = "active";
         view.state_reason = view.advice = "";
         view.best.given = false;
+        view.advising_rule = i == 1 ? "target" : NULL;
+        view.advised_since = 7;
     }
     wire_study_free(s);
 }

@@ -72,6 +72,8 @@ static void test_refused_members(void **state)
         {WITH("'stop_when':[{'rule':'target'}]"), "/stop_when/0/value", "is required"},
         {WITH("'stop_when':[{'rule':'cost'}]"), "/stop_when/0/total", "is required"},
         {WITH("'stop_when':[{'rule':'cost','total':0}]"), "/stop_when/0/total", "must be greater than 0"},
+        {WITH("'stop_when':[{'rule':'cost','total':1,'then':'tell'}]"), "/stop_when/0/then",
+         "must be \"finish\""},
         {WITH("'stop_when':[{'rule':'cost','total':1,'results':3}]"), "/stop_when/0/results",
          "applies only to the rule \"stagnation\""},
         {WITH("'stop_when':[{'rule':'target','value':1,'gain':1}]"), "/stop_when/0/gain",
