@@ -267,7 +267,7 @@ static wire_status read_line(void *arg, size_t number, const char *text, size_t 
     json_t *json = NULL;
     wire_status status = r->ended ? WIRE_OK : wire_parse(&json, text, n, errors);
     if (r->ended)
-        wire_refuse(&d, NULL, "the file continues after its last line");
+        wire_refuse(&d, NULL, "there is more text after the line that ends the file");
     else if (status != WIRE_OK)
         ; /* wire_parse has added the problem */
     else if (!r->opened)

@@ -97,13 +97,13 @@ static const command commands[] = {
      NULL},
     {"notify set", "FILE", 1, 1, 0, command_notify_set,
      "set whom the server notifies from a JSON file, and print the secrets that were made; - reads standard input",
-     "FILE is as the body of PUT /v1/notify: {\"notify\": [{\"url\": \"https://…\", \"events\": [\"finished\"]}]}. It "
+     "FILE has the form of the body of PUT /v1/notify: {\"notify\": [{\"url\": \"https://…\", \"events\": [\"finished\"]}]}. It "
      "replaces the list. For new addresses the server makes secrets, which it shows only now."},
     {"notify add", "URL [EVENT…]", 1, ANY, 0, command_notify_change,
      "notify an address, and print its secret if it is new",
-     "An EVENT is finished, better, stuck or failing. Without one it is all of them but better. An address that was in the "
-     "list keeps its secret."},
-    {"notify remove", "URL", 1, 1, 0, command_notify_change, "notify an address no more", NULL},
+     "An EVENT is finished, better, stuck or failing. If none is given, all except better are chosen. An address that "
+     "was in the list keeps its secret."},
+    {"notify remove", "URL", 1, 1, 0, command_notify_change, "stop notifying an address", NULL},
     {"ping", "", 0, 0, BIT(WAIT), command_ping, "check whether the server is ready", NULL},
     {"version", "", 0, 0, 0, command_version, "print the version of banditctl", NULL},
 };

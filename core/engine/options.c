@@ -88,15 +88,15 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            AT_LEAST(0.0), .has_default = true),
     OPTION(AGREEING_REPEATS, agreeing_repeats, REAL,
            "On candidates and enumerated spaces: the largest share of trials that measure a candidate again as long "
-           "as all candidates that were measured again gave the same value. 0.05 in new studies, 1 in those from "
-           "before this option.",
+           "as all candidates that were measured again gave the same value. 0.05 in new studies, 1 in studies that "
+           "are older than this option.",
            .low = 0.0, .high = 1.0),
     OPTION(WARP_UNIT, warp_unit, WORD,
-           "In a space that is not listed: the unit in which values are warped, the interquartile range (quartiles) or "
-           "twice the distance from the median to the better quartile where that is less (better_half). With in_turn, "
-           "fits to an even number of results also try the better quarter and the better eighth of the values in place of "
-           "the better half, and take what makes the values likeliest. New studies with one objective in a space have "
-           "in_turn, those from before this option have quartiles.",
+           "In an open space: the unit in which values are warped, the interquartile range (quartiles) or, where that is "
+           "less, twice the distance from the median to the better quartile (better_half). With in_turn, fits to an even "
+           "number of results also try the better quarter and the better eighth of the values in place of the better "
+           "half, and take what makes the values likeliest. New studies with one objective in a space have in_turn; "
+           "studies that are older than this option have quartiles.",
            WORDS("quartiles", "better_half", "in_turn")),
     OPTION(POPULATION, population, INTEGER,
            "Number of candidates that are alive.",
@@ -125,10 +125,10 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "Cells per side of the first cover; 0 sets it by the horizon.",
            AT_LEAST(0.0), .has_default = true),
     OPTION(IN_FLIGHT, in_flight, WORD,
-           "In a space that is not listed: a pick allows for all points in flight, or for the first hundred and, "
-           "of the others, those near each point that it considers (near). With once, which is near with one more "
-           "rule, a point in flight is not picked again while there is another. New studies have once with log_ei "
-           "and near with other algorithms; studies from before this option have all.",
+           "In an open space: a pick takes all points in flight into account (all), or the first hundred and, of the "
+           "others, those near each point that it considers (near). With once, which is near with one more rule, a "
+           "point in flight is not picked again while there is another. New studies have once with log_ei and near "
+           "with other algorithms; studies that are older than this option have all.",
            WORDS("all", "near", "once")),
 };
 /* clang-format on */

@@ -141,7 +141,8 @@ static void open_stream(http_request *request, int64_t after)
         return;
     case EVENTS_FULL:
         request->answer.retry_after = 5;
-        http_answer_problem(request, 429, NULL, "this caller's streams fill its share of the server's %d",
+        http_answer_problem(request, 429, NULL,
+                            "this caller's event streams have used up its share of the %d that may be open",
                             EVENTS_LISTENERS_MAXIMUM);
         return;
     case EVENTS_FAILED:

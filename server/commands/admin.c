@@ -32,7 +32,7 @@ static const admin_option options[] = {
      FOR_CHECK, OPTION(scratch)},
     {"from", "PATH|URI", "SQLite file or PostgreSQL database (default: the configured one)", FOR_COPY,
      OPTION(from)},
-    {"to", "PATH|URI", "the same; a file is made if there is none", FOR_COPY, OPTION(to)},
+    {"to", "PATH|URI", "the same; a file that does not exist is created", FOR_COPY, OPTION(to)},
     {"quiet", NULL, "print problems only", FOR_CHECK | FOR_COPY, OPTION(quiet)},
 };
 enum { N_OPTIONS = sizeof options / sizeof *options };
@@ -229,20 +229,20 @@ const admin_command admin_commands[] = {
      "Migrates the database to this program's schema version. The database is copied to PATH.v<N> first,\n"
      "where N is its old version. To go back, replace the database by that copy and start the old program.\n"
      "No server may be using the database.\n\n"
-     "In a PostgreSQL database, makes the schema `banditd` and its tables, or migrates them; serve does not. Make a\n"
-     "backup with pg_dump first.",
+     "In a PostgreSQL database, creates or migrates the schema `banditd` and its tables, which serve does not do.\n"
+     "Make a backup with pg_dump first.",
      migrate},
     {"check", "", "check the database, also while a server runs",
-     "Checks the file, its keys, its counters and the checksums of log entries. Rebuilds each study from its log alone and compares it with\n"
-     "the stored study. Replans every batch: on the same kind of machine the engine must choose exactly\n"
-     "the same trials.\n\n"
-     "The database is only read, as of one moment. A server may be running; its write-ahead log then grows\n"
+     "Checks the file, its keys, its counters and the checksums of log entries. Rebuilds each study from its log\n"
+     "alone and compares it with the stored study. Replans every batch: on the same kind of machine the engine\n"
+     "must choose exactly the same trials.\n\n"
+     "The database is only read, as it is at one moment. A server may be running; its write-ahead log then grows\n"
      "until the check has finished, so on a busy server check a backup instead.\n\n"
      "Exit status: 0 no problems, 3 problems (one line each), 1 the check failed, 2 wrong usage.",
      admin_check},
     {"backup", "FILE", "copy the database, also while a server runs",
-     "Copies the database, as of one moment, to FILE, which must not exist. FILE appears complete and synced\n"
-     "to disk, or not at all. The database is only read; a server may be running.\n\n"
+     "Copies the database, as it is at one moment, to FILE, which must not exist. FILE appears complete and\n"
+     "synced to disk, or not at all. The database is only read; a server may be running.\n\n"
      "To restore a backup: stop the server, replace the database by FILE, remove PATH-wal and PATH-shm if they\n"
      "exist, and start the server.",
      backup},
@@ -256,15 +256,15 @@ const admin_command admin_commands[] = {
      "the database; to import into a running server, use `banditctl study import` or POST /v1/studies.",
      admin_import},
     {"copy", "", "copy all studies and tokens into another database",
-     "Copies all studies, as of one moment, and all tokens from one database into another: from SQLite to\n"
-     "PostgreSQL, back, or between two of a kind. Each copy is compared with the original row by row before it\n"
-     "appears, and will choose the same trials next. Studies that exist and are equal are left out, so an\n"
-     "interrupted copy is completed by the same command. A study that exists and differs is named and stays as\n"
-     "it is. A server may be using the first database, none the second. A PostgreSQL database must have its\n"
-     "schema (banditd migrate). Answers kept for repeated requests are not copied.\n\n"
-     "Without --from or --to, it is the database that BANDITD_DATABASE or BANDITD_DB names. A password belongs\n"
-     "there, in PGPASSWORD or in a pass file.\n\n"
-     "Exit status: 0 everything is copied, 3 some studies or tokens are not (one line each), 1 the copy failed,\n"
+     "Copies all studies and tokens, as they are at one moment, into another database: from SQLite to PostgreSQL,\n"
+     "back, or between two databases of one kind. Each copied study is compared with the original row by row\n"
+     "before it appears, and will choose the same trials next. A study that the second database has already is\n"
+     "skipped if it is equal, so repeat the command after an interruption. If it differs, it is reported and not\n"
+     "changed. A server may be using the first database, but not the second. A PostgreSQL database needs its\n"
+     "schema first (banditd migrate). Answers kept for repeated requests are not copied.\n\n"
+     "The default of --from and --to is the database that BANDITD_DATABASE or BANDITD_DB names. Put a password\n"
+     "into BANDITD_DATABASE, PGPASSWORD or a pass file.\n\n"
+     "Exit status: 0 everything is copied, 3 some studies or tokens are not (a line for each), 1 the copy failed,\n"
      "2 wrong usage.",
      admin_copy},
     {0},

@@ -162,15 +162,14 @@ bool space_has_points(const bandit_arms *arms, const wire_study *definition, wir
     if (culprit < definition->n_constraints) {
         char pointer[64];
         snprintf(pointer, sizeof pointer, "/domain/constraints/%zu", culprit);
-        wire_errors_add(
-            errors, pointer, "%s",
-            definition->n_constraints == 1
-                ? "no point of the space was found that keeps it, or next to none"
-                : "no point was found that keeps it together with the other constraints, or next to "
-                  "none; without it there are some");
+        wire_errors_add(errors, pointer, "%s",
+                        definition->n_constraints == 1
+                            ? "no point of the space, or almost none, was found that satisfies it"
+                            : "no point, or almost none, was found that satisfies it together with the other "
+                              "constraints; without it there are such points");
     } else {
         wire_errors_add(errors, "/domain/constraints",
-                        "no point of the space was found that keeps them, or next to none");
+                        "no point of the space, or almost none, was found that satisfies them");
     }
     return false;
 }

@@ -191,8 +191,7 @@ http_refusal http_check_framing(struct MHD_Connection *connection, const char *m
         return refusal(400, "a header name is malformed, or a header value continues on another line");
     check_last_line(&f, connection, method);
     if (f.bad_line && keeps_lines())
-        return refusal(400,
-                       "a line of the request head is empty of a name, has a NUL, or does not end in CR LF");
+        return refusal(400, "a line of the request head has no name, has a NUL, or does not end in CR LF");
     if (f.bad_value)
         return refusal(400, "a header value contains a NUL or the end of a line");
     if (f.encodings && strcmp(version, MHD_HTTP_VERSION_1_0) == 0) /* RFC 9112, 6.1 */

@@ -96,8 +96,9 @@ void http_request_completed(void *arg, struct MHD_Connection *mhd, void **slot,
 static void refuse_full(http_connection *c)
 {
     c->request.answer.retry_after = 1;
-    http_answer_problem(&c->request, MHD_HTTP_TOO_MANY_REQUESTS, NULL,
-                        "this caller's requests and answers fill its share of memory (--max-buffered)");
+    http_answer_problem(
+        &c->request, MHD_HTTP_TOO_MANY_REQUESTS, NULL,
+        "this caller's requests and answers have used up its share of the server's memory (--max-buffered)");
 }
 
 /* Counts a long request. False: the caller has too many in progress, or too many bytes in memory, and it is

@@ -190,8 +190,7 @@ static bool find_axes(const question *q, axes *out)
     int64_t most = wanted->with ? MOST_TWO : BANDIT_EFFECTS_MOST;
     out->points = (size_t)(wanted->points > 0 ? wanted->points : wanted->with ? POINTS_TWO : POINTS_ONE);
     if (wanted->with && out->inputs[0] == out->inputs[1])
-        reply_problem(q->request, REPLY_INVALID, NULL,
-                      "query parameter 'with' must be another than 'parameter'");
+        reply_problem(q->request, REPLY_INVALID, NULL, "query parameter 'with' must differ from 'parameter'");
     else if ((int64_t)out->points > most)
         reply_problem(q->request, REPLY_INVALID, NULL, "query parameter 'points' must be at most %d",
                       (int)most);

@@ -175,9 +175,10 @@ static void plan_for(study *s, waiting_ask *w)
 static void refuse_place(study *s, waiting_ask *w)
 {
     study_request *request = waiting_line_take(s->waiting, w);
-    reply_problem(request, REPLY_BUSY, NULL,
-                  "this caller's asks fill its share of the %zu places to wait (--max-waiting)",
-                  s->app->config->max_waiting);
+    reply_problem(
+        request, REPLY_BUSY, NULL,
+        "this caller's waiting asks have used up its share of the %zu that may wait (--max-waiting)",
+        s->app->config->max_waiting);
 }
 
 /* An ask whose client has disconnected is ended. That is checked when the ask first finds no trial, every few

@@ -366,11 +366,11 @@ REFUSED = {
     "no text": (MIX, [1], "/domain/constraints/0", "must be a string"),
     "too long": (MIX, ["water" + " " * 1000 + "<= 1"], "/domain/constraints/0", "must have at most 1000 bytes"),
     "too many": (MIX, ["water <= 1"] * 65, "/domain/constraints", "must have at most 64"),
-    "no points": (MIX, ["water >= oil", "water + oil + salt >= 3.5"], "/domain/constraints/1", "no point was found that keeps it together with the other constraints"),
-    "a conflict": (MIX, ["water >= 0.8", "oil >= 0.1", "oil + water <= 0.7"], "/domain/constraints/2", "without it there are some"),
-    "one that nothing keeps": (MIX, ["water + oil = 2.5"], "/domain/constraints/0", "no point of the space was found that keeps it"),
-    "next to none": (MIX, ["water <= 0.3", "water >= 0.3"], "/domain/constraints/1", "or next to none"),
-    "none of a list": (MIXED[4:7], ["a + b + c = 31"], "/domain/constraints/0", "no point of the space was found that keeps it"),
+    "no points": (MIX, ["water >= oil", "water + oil + salt >= 3.5"], "/domain/constraints/1", "satisfies it together with the other constraints"),
+    "a conflict": (MIX, ["water >= 0.8", "oil >= 0.1", "oil + water <= 0.7"], "/domain/constraints/2", "without it there are such points"),
+    "one that nothing keeps": (MIX, ["water + oil = 2.5"], "/domain/constraints/0", "was found that satisfies it"),
+    "next to none": (MIX, ["water <= 0.3", "water >= 0.3"], "/domain/constraints/1", "or almost none"),
+    "none of a list": (MIXED[4:7], ["a + b + c = 31"], "/domain/constraints/0", "was found that satisfies it"),
 }
 
 

@@ -34,8 +34,8 @@ FRAMING = {
     "bare_line_feed": (GET + b"X-A: a\nX-B: b\r\n\r\n", "does not end in CR LF"),
     "bare_line_feed_at_the_end": (GET + b"X-A: a\n\r\n", "does not end in CR LF"),
     "return_in_a_value": (GET + b"X-A: a\rContent-Length: 57\r\n\r\n", "the end of a line"),
-    "no_name": (GET + b": x\r\n\r\n", "empty of a name"),
-    "no_name_in_between": (GET + b": x\r\nX-A: b\r\n\r\n", "empty of a name"),
+    "no_name": (GET + b": x\r\n\r\n", "has no name"),
+    "no_name_in_between": (GET + b": x\r\nX-A: b\r\n\r\n", "has no name"),
     "nul_in_the_target": (b"GET /v1/version\0/../x HTTP/1.1\r\nHost: localhost\r\n\r\n", "NUL"),
     "chunks_in_an_old_version": (
         CHUNKS.replace(b"HTTP/1.1", b"HTTP/1.0") + b"2\r\n{}\r\n0\r\n\r\n",

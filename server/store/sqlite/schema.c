@@ -57,7 +57,7 @@ store_status sqlite_check_schema(connection *c, store_check_row *problem, void *
     if (!status)
         status = list_others(c, &fresh, "does not belong here", problem, arg, err);
     if (!status)
-        status = list_others(&fresh, c, "is missing or another one", problem, arg, err);
+        status = list_others(&fresh, c, "is missing or differs", problem, arg, err);
     connection_close(&fresh);
     return status;
 }

@@ -138,7 +138,7 @@ static void test_refusals(void **state)
         {HEAD ROW ENTRY "{\"end\":2}\n", "line 4: the file has 1 of 1 log entries"},
         {HEAD ROW "{\"end\":1}\n", "line 3: the file has 0 of 1 log entries"},
         {HEAD ROW ENTRY "{\"end\":1,\"more\":1}\n", "line 4, /more: unknown field"},
-        {HEAD ROW ENTRY "{\"end\":1}\n{}\n", "line 5: the file continues after its last line"},
+        {HEAD ROW ENTRY "{\"end\":1}\n{}\n", "line 5: there is more text after the line that ends the file"},
         {HEAD ROW ENTRY "{\"end\":1", "line 4"},
         {HEAD ROW "{\"seq\":1,\"time\":\"2026-13-01T00:00:00.000Z\",\"type\":\"t\",\"payload\":{}}\n",
          "the time"},
