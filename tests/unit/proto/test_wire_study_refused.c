@@ -263,7 +263,7 @@ static void test_refused_algorithms(void **state)
         {ALGORITHM("'inducing':-1"), "/algorithm/inducing", "must be at least 0"},
         {ALGORITHM("'prior_features':-1"), "/algorithm/prior_features", "must be at least 0"},
         {ALGORITHM("'dpp_steps':-1"), "/algorithm/dpp_steps", "must be at least 0"},
-        {ALGORITHM("'in_flight':'some'"), "/algorithm/in_flight", "must be \"all\" or \"near\""},
+        {ALGORITHM("'in_flight':'some'"), "/algorithm/in_flight", "must be \"all\", \"near\" or \"once\""},
         {ALGORITHM("'initial_cells':-1"), "/algorithm/initial_cells", "must be at least 0"},
         {ALGORITHM("'kernel':'matern'"), "/algorithm/kernel", "must be an object"},
         {KERNEL("'type':'rbf'"), "/algorithm/kernel/type",
