@@ -102,6 +102,7 @@ typedef struct wire_object {
     const wire_place *place;
     const json_t *json;
     const char *known[WIRE_MAX_MEMBERS]; /* the members asked for so far */
+    bool forbidden[WIRE_MAX_MEMBERS];    /* of these: may not be here */
     size_t n_known;
 } wire_object;
 

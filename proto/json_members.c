@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LISTED_MAXIMUM = 200 }; /* of the members that are known, in a message */
+
 bool wire_object_open(wire_object *o, wire_decoder *d, const wire_place *place, const json_t *json)
 {
     *o = (wire_object){.decoder = d, .place = place, .json = json};
@@ -16,24 +18,49 @@ bool wire_object_open(wire_object *o, wire_decoder *d, const wire_place *place, 
     return false;
 }
 
+/* The member's place among those asked for, or their number. */
+static size_t find_known(const wire_object *o, const char *name)
+{
+    size_t i = 0;
+    while (i < o->n_known && strcmp(o->known[i], name) != 0)
+        i++;
+    return i;
+}
+
 static bool is_known(const wire_object *o, const char *name)
 {
+    return find_known(o, name) < o->n_known;
+}
+
+/* Lists the members that may be here: "; known are a, b". A list that is too long ends with "…". */
+static void list_known(const wire_object *o, char *out, size_t size)
+{
+    static const char more[] = ", …";
+    size_t n = 0, most = size - sizeof more;
     for (size_t i = 0; i < o->n_known; i++) {
-        if (strcmp(o->known[i], name) == 0)
-            return true;
+        if (o->forbidden[i])
+            continue;
+        const char *before = n > 0 ? ", " : "; known are ";
+        if (n + strlen(before) + strlen(o->known[i]) > most) {
+            memcpy(out + n, more, sizeof more);
+            return;
+        }
+        n += (size_t)snprintf(out + n, size - n, "%s%s", before, o->known[i]);
     }
-    return false;
 }
 
 void wire_object_close(wire_object *o)
 {
+    char known[LISTED_MAXIMUM] = "";
     /* The iterators take a non-const object but do not change it. */
     json_t *json = (json_t *)(uintptr_t)o->json;
     for (void *i = json_object_iter(json); i; i = json_object_iter_next(json, i)) {
         if (is_known(o, json_object_iter_key(i)))
             continue;
         wire_place at = wire_place_member(o->place, json_object_iter_key(i));
-        wire_refuse(o->decoder, &at, "unknown field");
+        if (*known == '\0')
+            list_known(o, known, sizeof known);
+        wire_refuse(o->decoder, &at, "unknown field%s", known);
     }
 }
 
@@ -58,7 +85,9 @@ bool wire_has(wire_object *o, const char *name)
 
 void wire_forbid(wire_object *o, const char *name, const char *why)
 {
-    if (wire_has(o, name)) {
+    bool given = wire_has(o, name);
+    o->forbidden[find_known(o, name)] = true;
+    if (given) {
         wire_place at = wire_place_member(o->place, name);
         wire_refuse(o->decoder, &at, "%s", why);
     }

@@ -37,6 +37,15 @@ static void print_problems(const char *body, const wire_errors *errors)
         print_error("    %s: %s\n", errors->items[i].pointer, errors->items[i].detail);
 }
 
+/* "unknown field" stands for itself and any list of the known ones. */
+static bool is_expected(const char *detail, const char *expected)
+{
+    static const char unknown[] = "unknown field";
+    bool listed = strcmp(expected, unknown) == 0 && strncmp(detail, unknown, sizeof unknown - 1) == 0;
+    return strcmp(detail, expected) == 0 ||
+           (listed && strncmp(detail + sizeof unknown - 1, "; known are ", 12) == 0);
+}
+
 void check_refusals(decode_attempt *attempt, const refusal *cases, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -44,7 +53,7 @@ void check_refusals(decode_attempt *attempt, const refusal *cases, size_t n)
         wire_status status = attempt_exactly(attempt, cases[i].body, &errors);
         if (status != WIRE_INVALID || errors.n != 1 ||
             strcmp(errors.items[0].pointer, cases[i].pointer) != 0 ||
-            strcmp(errors.items[0].detail, cases[i].detail) != 0) {
+            !is_expected(errors.items[0].detail, cases[i].detail)) {
             print_problems(cases[i].body, &errors);
             fail_msg("not refused with just \"%s\": %s", cases[i].pointer, cases[i].detail);
         }
