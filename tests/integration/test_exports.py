@@ -47,7 +47,7 @@ def test_an_imported_study_is_the_same_and_goes_on_the_same():
         "cut in the middle": (lambda lines: lines[: len(lines) // 2] + [lines[len(lines) // 2][:-5]], "JSON"),
         "a line left out": (lambda lines: lines[:6] + lines[7:], "line 7"),
         "a line twice": (lambda lines: lines[:7] + lines[6:], "line 8"),
-        "more after the end": (lambda lines: [*lines, lines[-1]], "after its last line"),
+        "more after the end": (lambda lines: [*lines, lines[-1]], "after the line that ends the file"),
         "another kind of file": (lambda lines: ['{"a": 1}'], "line 1"),
         "a newer version": (lambda lines: [lines[0].replace('"version":1', '"version":2')] + lines[1:], "/version"),
         "other candidates": (lambda lines: [lines[0], lines[1].replace("0.2", "0.3")] + lines[2:], "candidates"),
