@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LISTED_MAXIMUM = 200 }; /* of the members that are known, in a message */
+enum { LISTED_MAXIMUM = 200 }; /* bytes of a message that list the allowed members */
 
 bool wire_object_open(wire_object *o, wire_decoder *d, const wire_place *place, const json_t *json)
 {
@@ -32,7 +32,7 @@ static bool is_known(const wire_object *o, const char *name)
     return find_known(o, name) < o->n_known;
 }
 
-/* Lists the members that may be here: "; known are a, b". A list that is too long ends with "…". */
+/* Lists the members that may be here: "; allowed here are a, b". A list that is too long ends with "…". */
 static void list_known(const wire_object *o, char *out, size_t size)
 {
     static const char more[] = ", …";
@@ -40,7 +40,7 @@ static void list_known(const wire_object *o, char *out, size_t size)
     for (size_t i = 0; i < o->n_known; i++) {
         if (o->forbidden[i])
             continue;
-        const char *before = n > 0 ? ", " : "; known are ";
+        const char *before = n > 0 ? ", " : "; allowed here are ";
         if (n + strlen(before) + strlen(o->known[i]) > most) {
             memcpy(out + n, more, sizeof more);
             return;

@@ -101,7 +101,7 @@ static wire_status end_key(wire_points_reader *r, wire_errors *errors)
     if (!points && strcmp(json_string_value(key), "keys") != 0) {
         wire_decoder d = {.errors = errors};
         wire_place at = wire_place_member(NULL, json_string_value(key));
-        wire_refuse(&d, &at, "unknown field; known are points, keys");
+        wire_refuse(&d, &at, "unknown field; allowed here are points, keys");
         status = d.no_memory ? WIRE_NO_MEMORY : WIRE_INVALID;
     } else if (*seen) {
         wire_errors_add(errors, "", "not valid JSON: \"%s\" occurs twice", points ? "points" : "keys");

@@ -60,8 +60,8 @@ static wire_status take_line(void *arg, size_t number, const char *text, size_t 
     json_object_foreach(json, name, member)
     {
         if (status == WIRE_OK && strcmp(name, "point") != 0 && strcmp(name, "key") != 0) {
-            wire_errors_add(errors, "", "line %zu: unknown field \"%.100s\"; known are point, key", number,
-                            name);
+            wire_errors_add(errors, "", "line %zu: unknown field \"%.100s\"; allowed here are point, key",
+                            number, name);
             status = WIRE_INVALID;
         }
     }

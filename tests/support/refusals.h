@@ -12,7 +12,8 @@ typedef struct refusal {
     const char *pointer, *detail;
 } refusal;
 
-/* Each body is WIRE_INVALID with that problem and no other; "unknown field" may be followed by a list of the known. */
+/* Each body is WIRE_INVALID with that problem and no other; "unknown field" stands for that with any list
+ * of the allowed ones. */
 void check_refusals(decode_attempt *attempt, const refusal *cases, size_t n);
 /* Each body is WIRE_OK. */
 void check_accepted(decode_attempt *attempt, const char *const *bodies, size_t n);

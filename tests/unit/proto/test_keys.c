@@ -192,7 +192,7 @@ static void keys_come_in_lines_or_in_a_list(void **state)
     assert_string_equal(read_keys(true, "{\"keys\": [\"a\", 3, \"a\\n\"], \"more\": 1}"),
                         "/keys/1: must be a string;"
                         "/keys/2: must not have tabs, line breaks or other control characters;"
-                        "/more: unknown field; known are keys;");
+                        "/more: unknown field; allowed here are keys;");
     assert_string_equal(read_keys(true, "{\"keys\": [\"a\", \"b\", \"a\"]}"),
                         "/keys/2: is already the key of element 0;");
     assert_string_equal(read_keys(true, "{\"keys\": []}"), "/keys: must not be empty;");

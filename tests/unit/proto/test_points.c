@@ -56,8 +56,8 @@ static void test_json(void **state)
         INVALID("{\"points\":[[false ]]}", "/points/0/0", "must be a number"),
         INVALID("{\"points\":[[null]]}", "/points/0/0", "must be a number"),
         INVALID("{\"points\":[[[1]]]}", "/points/0/0", "must be a number"),
-        INVALID("{\"points\":[[1]],\"a/b~\":1}", "/a~1b~0", "unknown field; known are points, keys"),
-        INVALID("{\"rows\":[[1]]}", "/rows", "unknown field; known are points, keys"),
+        INVALID("{\"points\":[[1]],\"a/b~\":1}", "/a~1b~0", "unknown field; allowed here are points, keys"),
+        INVALID("{\"rows\":[[1]]}", "/rows", "unknown field; allowed here are points, keys"),
         MALFORMED("", "the rest of the document expected at byte 1"),
         MALFORMED("x", "an object expected at byte 1"),
         MALFORMED("{1", "a string expected at byte 2"),
@@ -103,7 +103,7 @@ static void test_ndjson(void **state)
         REFUSED("{}\n", WIRE_INVALID, "line 1: \"point\" must be a list of 1 to 10000 numbers"),
         REFUSED("\n[1,2]\n", WIRE_INVALID, "line 2: must be an object such as {\"point\": [0.5, 1]}"),
         REFUSED("{\"point\":[1],\"x\":2}\n", WIRE_INVALID,
-                "line 1: unknown field \"x\"; known are point, key"),
+                "line 1: unknown field \"x\"; allowed here are point, key"),
     };
 #undef REFUSED
     check_everywhere(cases, sizeof cases / sizeof *cases, WIRE_POINTS_NDJSON);

@@ -179,7 +179,7 @@ static void test_json(void **state)
                 "applies only to a domain of type \"space\""),
         INVALID(
             LIST("{'candidate':5,'value':1,'x':1}"), "/observations/0/x",
-            "unknown field; known are point, key, candidate, values, value, repeats, std_errors, std_error, cost"),
+            "unknown field; allowed here are point, key, candidate, values, value, repeats, std_errors, std_error, cost"),
         INVALID(LIST("7"), "/observations/0", "must be an object"),
         INVALID(LIST(""), "/observations", "must not be empty"),
         INVALID(LIST(" "), "/observations", "must not be empty"),
@@ -189,7 +189,7 @@ static void test_json(void **state)
         INVALID("{'observations':'['}", "/observations", "must be a list"),
         INVALID("7", "", "must be an object"),
         INVALID("{'observations':[{'candidate':5,'value':1}],'x':[1]}", "/x",
-                "unknown field; known are observations"),
+                "unknown field; allowed here are observations"),
         MALFORMED("", "outside the list: not valid JSON: the text is empty"),
         MALFORMED(LIST("{'candidate':5,'value':NaN}"),
                   "/observations/0: not valid JSON: line 1, column 26: invalid token near 'NaN'"),

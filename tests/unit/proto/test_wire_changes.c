@@ -94,7 +94,7 @@ static void test_study_patch(void **state)
         {"{'metrics':[{'name':'a','at_most':'1'}]}", "/metrics/0/at_most", "must be a number"},
         {"{'metrics':[{'name':'a','optimum':1}]}", "/metrics/0/optimum", "unknown field"},
         {"{'name':'a'}", "/name",
-         "unknown field; known are display_name, labels, metadata, state, horizon, lease_seconds, max_attempts, min_in_flight, stop_when, metrics"},
+         "unknown field; allowed here are display_name, labels, metadata, state, horizon, lease_seconds, max_attempts, min_in_flight, stop_when, metrics"},
         {"{'display_name':1}", "/display_name", "must be a string"},
         {"{'state':null}", "/state", "must be \"active\", \"paused\" or \"finished\""},
         {"{'labels':{'a':1}}", "/labels/a", "must be a string"},
@@ -184,7 +184,7 @@ static void test_heartbeat(void **state)
     DECODE(heartbeat, &h, "");
     assert_false(h.lease_seconds.given || h.attempt.given);
     static const refusal cases[] = {
-        {"{'lease':1}", "/lease", "unknown field; known are lease_seconds, attempt"},
+        {"{'lease':1}", "/lease", "unknown field; allowed here are lease_seconds, attempt"},
         {"{'lease_seconds':0.5}", "/lease_seconds", "must be at least 1"},
         {"{'attempt':0}", "/attempt", "must be at least 1"},
     };

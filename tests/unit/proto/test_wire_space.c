@@ -126,7 +126,7 @@ static void test_refused(void **state)
         {BOTH("'type':'boolean'", "'type':'boolean','active_when':{'parameter':'a','in':[true,'x']}"),
          "/domain/parameters/1/active_when/in/1", "must be true or false"},
         {BOTH("'type':'boolean'", "'type':'boolean','active_when':{'parameter':'a','in':[true],'x':1}"),
-         "/domain/parameters/1/active_when/x", "unknown field; known are parameter, min, max, in"},
+         "/domain/parameters/1/active_when/x", "unknown field; allowed here are parameter, min, max, in"},
         {BOTH("'type':'double','min':0,'max':1",
               "'type':'boolean','active_when':{'parameter':'a','in':[0.5]}"),
          "/domain/parameters/1/active_when/parameter",

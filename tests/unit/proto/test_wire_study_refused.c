@@ -28,7 +28,7 @@ static void test_refused_members(void **state)
     (void)state;
     static const refusal cases[] = {
         {WITH("'horizn':1"), "/horizn",
-         "unknown field; known are id, display_name, labels, metadata, aim, metrics, metric, optimum, domain, algorithm, "
+         "unknown field; allowed here are id, display_name, labels, metadata, aim, metrics, metric, optimum, domain, algorithm, "
          "horizon, history_from, learn_from, seed, feedback, repeats, min_in_flight, lease_seconds, …"},
         {WITH("'a/b~c':1"), "/a~1b~0c", "unknown field"},
         {WITH("'':1"), "/", "unknown field"},
