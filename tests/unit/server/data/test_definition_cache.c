@@ -4,7 +4,7 @@
 #include "proto/encode.h"
 #include "server/data/definition.h"
 #include "server/data/study_view.h"
-#include "tests/support/refusals.h"
+#include "tests/support/stored_definition.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -18,24 +18,13 @@
 /* A stored definition. */
 static char *stored(const char *id)
 {
-    char text[512], *out;
-    size_t size;
-    wire_study *study;
-    wire_errors errors = {0};
-    wire_writer w = WIRE_WRITER_INIT;
+    char text[512];
     snprintf(text, sizeof text,
              "{'id':'%s','metric':{'name':'yield','goal':'maximize'},'domain':{'type':'space','parameters':["
              "{'name':'x','type':'double','min':0,'max':1},"
              "{'name':'molecule','type':'categorical','values':['a','b'],'features':[[0.1],[0.7]]}]}}",
              id);
-    char *body = with_quotes(text);
-    assert_int_equal(study_config_decode(&study, body, strlen(body), &errors), WIRE_OK);
-    assert_int_equal(study_config_complete(study, &errors), WIRE_OK);
-    wire_encode_definition(&w, study);
-    assert_true(wire_writer_finish(&w, &out, &size));
-    wire_study_free(study);
-    free(body);
-    return out;
+    return stored_definition(text);
 }
 
 static const wire_study *get(definition_cache *c, const char *text)

@@ -1,9 +1,7 @@
 /* Each allocation of a read fails once: the read says so, or goes on without keeping the definition; nothing is lost. */
-#include "proto/encode.h"
-#include "server/data/definition.h"
 #include "server/data/definition_cache.h"
 #include "tests/support/failing_allocations.h"
-#include "tests/support/refusals.h"
+#include "tests/support/stored_definition.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,23 +15,6 @@
     "{'name':'x','type':'double','min':0,'max':1},"                                                          \
     "{'name':'molecule','type':'categorical','values':['a','b'],'features':[[0.1],[0.7]]}],"                 \
     "'constraints':['if molecule = \\\"a\\\" then x <= 0.5']}}"
-
-/* The definition as it is stored. */
-static char *stored(void)
-{
-    char *body = with_quotes(BODY), *out;
-    size_t size;
-    wire_study *study;
-    wire_errors errors = {0};
-    wire_writer w = WIRE_WRITER_INIT;
-    assert_int_equal(study_config_decode(&study, body, strlen(body), &errors), WIRE_OK);
-    assert_int_equal(study_config_complete(study, &errors), WIRE_OK);
-    wire_encode_definition(&w, study);
-    assert_true(wire_writer_finish(&w, &out, &size));
-    wire_study_free(study);
-    free(body);
-    return out;
-}
 
 /* -> how often a read went on although an allocation had failed */
 static long fail_each(definition_cache *c, const char *text)
@@ -66,7 +47,7 @@ static long fail_each(definition_cache *c, const char *text)
 static void test_each_allocation_of_a_read_fails(void **state)
 {
     (void)state;
-    char *text = stored();
+    char *text = stored_definition(BODY);
     long before = live;
     assert_int_equal(fail_each(NULL, text), 0);
     definition_cache *c = definition_cache_new(1, 1 << 20);
