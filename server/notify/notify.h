@@ -9,8 +9,8 @@
  *   library.c   libcurl
  *
  * Each receiver gets one request at a time, in order. A try that fails is repeated after 1 s, 2 s, … up to ten
- * minutes; after NOTIFY_TRIES the notification is given up. A queue holds NOTIFY_QUEUE notifications; the oldest is
- * dropped for one more. What is queued when the server stops is lost. */
+ * minutes; after NOTIFY_TRIES the notification is given up. NOTIFY_QUEUE notifications wait behind the one that is being
+ * sent or repeated; the oldest is dropped for one more. What is queued when the server stops is lost. */
 #ifndef SERVER_NOTIFY_NOTIFY_H
 #define SERVER_NOTIFY_NOTIFY_H
 

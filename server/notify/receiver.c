@@ -68,7 +68,8 @@ static void drop_older(receiver *r, const delivery *than)
 void receiver_push(receiver *r, delivery *d)
 {
     drop_older(r, d);
-    if (r->queued == NOTIFY_QUEUE) {
+    /* The one that is being sent, or is to be sent again, does not count. */
+    if (r->queued + (r->current != NULL) > NOTIFY_QUEUE) {
         if (!r->dropping)
             log_event(LOG_WARN, "notifications_dropped", "receiver", origin(r), "reason",
                       "the receiver's queue is full", NULL);

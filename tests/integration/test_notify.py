@@ -146,13 +146,17 @@ def test_a_try_that_fails_is_repeated():
         assert len(receiver.got) == 3 and len(ids) == 1, receiver.got
 
 
+def finish(client, numbers):
+    for i in numbers:
+        client.create(definition(id=f"s{i}"))
+        assert client.request("PATCH", f"/v1/studies/s{i}", {"state": "finished"}).status == 200
+
+
 def test_a_receiver_that_hangs_holds_up_nobody():
     with Receiver(*[None] * 9) as hanging, Receiver() as receiver, Server(PRIVATE) as server:
         client = server.client()
         put(client, {"url": hanging.url}, {"url": receiver.url, "events": ["finished"]})
-        for i in range(102):
-            client.create(definition(id=f"s{i}"))
-            assert client.request("PATCH", f"/v1/studies/s{i}", {"state": "finished"}).status == 200
+        finish(client, range(102))
         eventually(lambda: len(receiver.got) == 102)
         said = [line for line in server.log().splitlines() if "notifications_dropped" in line]
         place = hanging.url.removesuffix("/hook")
@@ -161,7 +165,12 @@ def test_a_receiver_that_hangs_holds_up_nobody():
         assert (held["sent"], held["queued"], held["dropped"]) == (0, 101, 1), held
         assert (free["sent"], free["queued"], free["dropped"]) == (102, 0, 0), free
         assert "banditd_notifications_dropped_total 1\n" in client.get("/metrics").body.decode()
-        put(client)  # ends the one that hangs, too
+        hanging.ended.set()  # what it held fails, and is to be sent again
+        eventually(lambda: shown(client)[0]["last_error"])
+        finish(client, range(102, 122))
+        held = shown(client)[0]
+        assert (held["sent"], held["queued"], held["dropped"]) == (0, 101, 21), held
+        put(client)  # ends the one that is repeated, too
         eventually(lambda: "banditd_notifications_queued 0\n" in client.get("/metrics").body.decode())
 
 
