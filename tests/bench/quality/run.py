@@ -192,7 +192,8 @@ class Bench:
                 of = run.sampler.name
             start = time.monotonic()
             rows, why = self.attempt(process, run)
-            self.store.write(run, rows, why)
+            if rows or process.why or process.process.poll() is None:  # not if the program could not begin
+                self.store.write(run, rows, why)
             if process.process.poll() is not None or (why and rows):
                 process.stop()
                 process = None

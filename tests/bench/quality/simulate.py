@@ -11,6 +11,7 @@ A run ends when its trials are made, or its CPU time is used up, or it fails. Th
 computes: the rival's, or the server's."""
 
 import collections
+import contextlib
 import heapq
 import json
 import os
@@ -104,7 +105,8 @@ class Process:
 
     def stop(self):
         self.over.set()
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it has ended
+            self.process.stdin.close()
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
