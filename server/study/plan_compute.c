@@ -267,7 +267,7 @@ static void check_figures(plan *p)
 /* The picks of `uniform` and those before the first reward do not depend on results (plan.c). */
 static void limit_to_part(const study *s, plan *p)
 {
-    const bandit_options *o = &s->config->options;
+    const bandit_options *o = &p->source.config->options;
     bandit_description about = {0};
     bandit_engine_describe(s->engine.engine, &about);
     bool initial = o->init == BANDIT_INIT_UNCERTAINTY && about.observations == 0;

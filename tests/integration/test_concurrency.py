@@ -53,6 +53,18 @@ def test_studies_do_not_disturb_each_other(server):
     assert all(chosen[i] == chosen[i % 2] for i in range(8)) and chosen[0] != chosen[1]
 
 
+def test_a_definition_changes_beside_workers(server):
+    client = server.client()
+    client.create(definition(id="changed", horizon=TRIALS))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(work_as, server, "changed", f"w{i}", 1) for i in range(2)]
+        for more in range(1, 41):
+            assert client.request("PATCH", "/v1/studies/changed", {"horizon": TRIALS + more}).status == 200
+        trials = [trial for job in jobs for trial in job.result()]
+    assert TRIALS <= len(trials) <= TRIALS + 40
+    assert sorted(trial["id"] for trial in trials) == list(range(1, len(trials) + 1))
+
+
 def test_readers_beside_workers(server):
     client = server.client()
     client.create(definition(id="read", horizon=100))
