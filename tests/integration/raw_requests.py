@@ -1,5 +1,6 @@
 """Requests as bytes on connections of their own, and the problems in their answers."""
 
+import ctypes
 import functools
 import json
 import re
@@ -41,12 +42,24 @@ def answer_to(server, request, timeout=60):
 
 
 @functools.cache
+def library():
+    """The path of the libmicrohttpd that the server loads."""
+    linked = subprocess.run(["ldd", servers.BINARY], capture_output=True, text=True, check=True).stdout
+    return re.search(r"libmicrohttpd\.so\S* => (\S+)", linked)[1]
+
+
+def library_version():
+    """The library's version, such as "0.9.75"."""
+    version = ctypes.CDLL(library()).MHD_get_version
+    version.restype = ctypes.c_char_p
+    return version().decode()
+
+
+@functools.cache
 def library_answers_itself():
     """Whether libmicrohttpd is bound to its own symbols, so that the server cannot answer in its place (server/http/library_errors.c)."""
-    linked = subprocess.run(["ldd", servers.BINARY], capture_output=True, text=True, check=True).stdout
-    library = re.search(r"libmicrohttpd\.so\S* => (\S+)", linked)[1]
-    relocations = subprocess.run(["readelf", "--relocs", "--wide", library], capture_output=True, text=True, check=True).stdout
-    return "MHD_queue_response" not in relocations
+    command = ["readelf", "--relocs", "--wide", library()]
+    return "MHD_queue_response" not in subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def is_refused(answer, status, detail):

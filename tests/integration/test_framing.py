@@ -2,7 +2,7 @@
 
 import re
 
-from raw_requests import BODY, GET, answer_to, connect, is_refused, is_well, library_answers_itself, problem_in, received
+from raw_requests import BODY, GET, answer_to, connect, is_refused, is_well, library_answers_itself, library_version, problem_in, received
 from support import cases
 
 CHUNKS = BODY + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -29,14 +29,11 @@ FRAMING = {
     "nuls_after_the_last_value": (GET + b"X-A: 2\0\0\0\r\n\r\n", "has a NUL"),
     "nul_for_a_line": (GET + b"\0\r\n\r\n", "has a NUL"),
     "nul_for_the_only_line": (b"GET /healthz HTTP/1.0\r\n\0\r\n\r\n", "has a NUL"),
-    "nul_in_the_method": (b"GET\0x /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "the request method is malformed"),
-    "return_before_the_method": (b"\r" + GET + b"\r\n", "the request method is malformed"),
     "bare_line_feed": (GET + b"X-A: a\nX-B: b\r\n\r\n", "does not end in CR LF"),
     "bare_line_feed_at_the_end": (GET + b"X-A: a\n\r\n", "does not end in CR LF"),
     "return_in_a_value": (GET + b"X-A: a\rContent-Length: 57\r\n\r\n", "the end of a line"),
     "no_name": (GET + b": x\r\n\r\n", "has no name"),
     "no_name_in_between": (GET + b": x\r\nX-A: b\r\n\r\n", "has no name"),
-    "nul_in_the_target": (b"GET /v1/version\0/../x HTTP/1.1\r\nHost: localhost\r\n\r\n", "NUL"),
     "chunks_in_an_old_version": (
         CHUNKS.replace(b"HTTP/1.1", b"HTTP/1.0") + b"2\r\n{}\r\n0\r\n\r\n",
         "HTTP/1.0 has no Transfer-Encoding",
@@ -69,6 +66,25 @@ def test_framing(server, case):
     request, detail = case
     answer = answer_to(server, request + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     is_refused(answer, 400, detail)
+    assert is_well(server)
+
+
+REQUEST_LINES = {
+    "nul_in_the_method": (b"GET\0x /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "the request method is malformed"),
+    "return_before_the_method": (b"\r" + GET + b"\r\n", "the request method is malformed"),
+    "nul_in_the_target": (b"GET /v1/version\0/../x HTTP/1.1\r\nHost: localhost\r\n\r\n", "NUL"),
+}
+
+
+@cases(REQUEST_LINES)
+def test_request_lines_that_cannot_be_read(server, case):
+    """As above. From version 1.0 on the library closes the connection without an answer."""
+    request, detail = case
+    answer = answer_to(server, request + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    if library_version().startswith("0."):
+        is_refused(answer, 400, detail)
+    else:
+        assert answer == b"", answer
     assert is_well(server)
 
 

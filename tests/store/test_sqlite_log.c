@@ -252,7 +252,7 @@ static void a_restored_backup_is_not_overwritten(void **state)
 static void the_own_log_is_always_taken(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
-    char remains[200], id[24];
+    char remains[200], id[40];
     stpcpy(stpcpy(remains, path), ".killed");
     store *s = NULL;
     size_t n = 0;
