@@ -23,11 +23,9 @@ static http_refusal refusal(int status, const char *format, ...)
 
 static const http_refusal none = {0};
 
-/* Later versions refuse by themselves what this is for (MHD_OPTION_CLIENT_DISCIPLINE_LVL), and may keep lines
- * otherwise. */
-static bool keeps_lines(void)
+bool http_library_checks_heads(void)
 {
-    return strncmp(MHD_get_version(), "0.", 2) == 0;
+    return strncmp(MHD_get_version(), "0.", 2) != 0;
 }
 
 http_refusal http_check_target(const char *target)
@@ -48,7 +46,8 @@ http_refusal http_check_target(const char *target)
 static bool is_cut(const char *text, size_t length, const char *next, size_t ends)
 {
     uintptr_t begin = (uintptr_t)text, end = (uintptr_t)next;
-    return keeps_lines() && end > begin && end - begin < HTTP_HEAD_MEMORY && end - begin > length + ends;
+    return !http_library_checks_heads() && end > begin && end - begin < HTTP_HEAD_MEMORY &&
+           end - begin > length + ends;
 }
 
 static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -190,7 +189,7 @@ http_refusal http_check_framing(struct MHD_Connection *connection, const char *m
     if (f.bad_name)
         return refusal(400, "a header name is malformed, or a header value continues on another line");
     check_last_line(&f, connection, method);
-    if (f.bad_line && keeps_lines())
+    if (f.bad_line && !http_library_checks_heads())
         return refusal(400, "a line of the request head has no name, has a NUL, or does not end in CR LF");
     if (f.bad_value)
         return refusal(400, "a header value contains a NUL or the end of a line");

@@ -43,6 +43,10 @@ typedef struct http_refusal {
     char detail[160];
 } http_refusal;
 
+/* Is the library that runs 1.0 or later? If it is told to be strict, it refuses by itself some of what these functions are
+ * for, and may keep the lines of a head otherwise. */
+bool http_library_checks_heads(void);
+
 /* Refuses a target with malformed percent-encoding or an encoded NUL. */
 http_refusal http_check_target(const char *target);
 /* Refuses a method that is no token, and a NUL in the method or the target: libmicrohttpd before 1.0 passes what

@@ -90,6 +90,14 @@ static bool take_connection(void *arg, int fd, const struct sockaddr *address, s
     return MHD_add_connection(f->daemons[f->next++ % f->n_daemons], fd, address, size) == MHD_YES;
 }
 
+/* Makes a library from 1.0 on refuse what a proxy may interpret differently. A program that was built with the headers of
+ * an older one knows the option by its former name. */
+#if MHD_VERSION >= 0x01000000
+#define STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
+#else
+#define STRICT MHD_OPTION_STRICT_FOR_CLIENT
+#endif
+
 static bool front_start(front *f, size_t threads)
 {
     http_door *door = &f->door;
@@ -100,6 +108,7 @@ static bool front_start(front *f, size_t threads)
                                                                        : config->request_seconds);
     bool tls = !f->door.owners && *config->tls_cert;
     struct MHD_OptionItem none[] = {{.option = MHD_OPTION_END}};
+    struct MHD_OptionItem strict[] = {{.option = STRICT, .value = 1}, {.option = MHD_OPTION_END}};
     struct MHD_OptionItem secure[] = {
         {.option = MHD_OPTION_HTTPS_PRIORITIES, .ptr_value = (void *)(uintptr_t)http_tls_priorities},
         {.option = MHD_OPTION_HTTPS_CERT_CALLBACK, .ptr_value = (void *)(intptr_t)http_tls_retrieve},
@@ -113,10 +122,7 @@ static bool front_start(front *f, size_t threads)
             MHD_OPTION_NOTIFY_COMPLETED, http_request_completed, door, MHD_OPTION_NOTIFY_CONNECTION,
             connection_changed, door, MHD_OPTION_CONNECTION_TIMEOUT, longest, MHD_OPTION_CONNECTION_LIMIT,
             (unsigned)config->max_connections + 1024u, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-            (size_t)HTTP_HEAD_MEMORY,
-#if MHD_VERSION >= 0x01000000 /* refuse what a proxy may interpret differently, as older versions always do */
-            MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
-#endif
+            (size_t)HTTP_HEAD_MEMORY, MHD_OPTION_ARRAY, http_library_checks_heads() ? strict : none,
             MHD_OPTION_END);
         if (!f->daemons[f->n_daemons]) {
             log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
