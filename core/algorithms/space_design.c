@@ -11,15 +11,27 @@
 
 enum { TRIES = 64, ALLOWED = 64, LEAST = 4, MOST = 10, FOR_BEST = 6, WITH_SOURCES = 3, PROMISING = 512 };
 
-uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best)
+static uint64_t size_of(const bandit_engine *engine, bool seeks_best, bool with_sources)
 {
     uint64_t n = engine->arms->space->n + 1, horizon = engine->options.horizon;
     n = seeks_best ? FOR_BEST : n < LEAST ? LEAST : n > MOST ? MOST : n;
-    if (engine->covariance.prior)
+    if (with_sources)
         n = WITH_SOURCES;
     if (horizon > 0 && n > horizon / 4)
         n = horizon / 4 > 0 ? horizon / 4 : 1;
     return n < engine->options.max_batch ? n : engine->options.max_batch;
+}
+
+uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best)
+{
+    return size_of(engine, seeks_best, engine->covariance.prior != NULL);
+}
+
+bool bandit_design_goes_on(const bandit_engine *engine, uint64_t n)
+{
+    const bandit_prior_mean *prior = engine->covariance.prior;
+    return prior && prior->sources->contradict && !bandit_prior_mean_counts(prior) &&
+           n < size_of(engine, true, false);
 }
 
 static bool has_default(const bandit_space *s)
@@ -49,8 +61,8 @@ static bool accepts(const bandit_engine *engine, const bandit_select_limits *lim
     return arm == SIZE_MAX || (!strict && !bandit_is_withheld(limits, (uint32_t)arm));
 }
 
-/* How points are drawn: from one of two sequences, or independently. */
-typedef enum way { HALTON, SOBOL, RANDOM } way;
+/* How points are drawn: from one of two sequences, or independently. LATER: from the SOBOL sequence of the first batch. */
+typedef enum way { HALTON, SOBOL, LATER, RANDOM } way;
 
 /* In a space with rules: a point that keeps them. `genes` has room for ALLOWED points. */
 static bandit_status choose_allowed(const bandit_engine *engine, bandit_genome *genome, uint64_t number,
@@ -130,7 +142,8 @@ static bandit_status choose(const bandit_engine *engine, uint64_t number, const 
         status = bandit_genome_sequence(&genome, engine->batch, err);
     bool defaults = how != RANDOM && number == 0 && engine->batch == 0 && has_default(space);
     bool first = number == (has_default(space) ? 1 : 0) && engine->batch == 0;
-    if (status == BANDIT_OK && how != RANDOM && first && engine->covariance.prior)
+    if (status == BANDIT_OK && how != RANDOM && first && engine->covariance.prior &&
+        !engine->covariance.prior->sources->contradict)
         status = choose_promising(engine, &genome, limits, genes, coded, found, err);
     for (uint64_t attempt = 0; status == BANDIT_OK && attempt < 2 * tries && !*found; attempt++) {
         uint64_t index = number + attempt * ((uint64_t)1 << 20);
@@ -138,8 +151,8 @@ static bandit_status choose(const bandit_engine *engine, uint64_t number, const 
             default_genes(&genome, coded, genes);
         else if (how == RANDOM)
             bandit_genome_random(&genome, engine->batch, BANDIT_PURPOSE_UNIFORM, index + 1, genes);
-        else if (how == SOBOL)
-            bandit_genome_net(&genome, engine->batch, (uint32_t)index, genes);
+        else if (how == SOBOL || how == LATER)
+            bandit_genome_net(&genome, how == SOBOL ? engine->batch : 0, (uint32_t)index, genes);
         else
             bandit_genome_sweep(&genome, index, genes);
         bandit_genome_point(&genome, genes, coded);
@@ -155,6 +168,13 @@ bandit_status bandit_design_next(const bandit_engine *engine, bool seeks_best, u
                                  bandit_error *err)
 {
     return choose(engine, number, limits, seeks_best ? SOBOL : HALTON, coded, found, err);
+}
+
+bandit_status bandit_design_later(const bandit_engine *engine, uint64_t number,
+                                  const bandit_select_limits *limits, double *coded, bool *found,
+                                  bandit_error *err)
+{
+    return choose(engine, number, limits, LATER, coded, found, err);
 }
 
 bandit_status bandit_design_random(const bandit_engine *engine, uint64_t number,

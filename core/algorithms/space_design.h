@@ -9,16 +9,24 @@
  * horizon. These points depend on no reward, so making several at once delays nothing (ours). */
 uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best);
 
+/* Whether the design goes on when there is a model: the sources contradict each other, none of them counts, and the
+ * design had more than `n` points if there were no sources. n: the points that have results or are in flight. */
+bool bandit_design_goes_on(const bandit_engine *engine, uint64_t n);
+
 /* Chooses the next of them, coded, when `number` points are in flight. First comes the point of the defaults,
- * if any parameter has one (others are in the middle). Then, if there are sources and the space has no rules,
- * comes the best of many points in the sum of the sources. Then come points of a randomized Halton sequence, a
- * new one for each batch, or of a scrambled Sobol sequence if the search seeks the best point. They are new
- * points while any can be found, then any that is not withheld. In a space with rules they are drawn as
- * core/arms/feasible.h says. Errors: BANDIT_NO_MEMORY,
- * BANDIT_INVALID_OPTION ("fixed"). */
+ * if any parameter has one (others are in the middle). Then, if the space has no rules and there are sources that do not
+ * contradict each other, comes the best of many points in the sum of the sources. Then come points of a
+ * randomized Halton sequence, a new one for each batch, or of a scrambled Sobol sequence if the search seeks the
+ * best point. They are new points while any can be found, then any that is not withheld. In a space with rules
+ * they are drawn as core/arms/feasible.h says. Errors: BANDIT_NO_MEMORY, BANDIT_INVALID_OPTION ("fixed"). */
 bandit_status bandit_design_next(const bandit_engine *engine, bool seeks_best, uint64_t number,
                                  const bandit_select_limits *limits, double *coded, bool *found,
                                  bandit_error *err);
+
+/* The same where a design goes on: point number `number` of the first batch's Sobol sequence. */
+bandit_status bandit_design_later(const bandit_engine *engine, uint64_t number,
+                                  const bandit_select_limits *limits, double *coded, bool *found,
+                                  bandit_error *err);
 
 /* Chooses a uniform point, by the random numbers of pick `number` of the batch. */
 bandit_status bandit_design_random(const bandit_engine *engine, uint64_t number,

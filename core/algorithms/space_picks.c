@@ -402,6 +402,12 @@ static bool explores(const bandit_space_engine *e, const bandit_space_batch *b)
                                  (uint64_t)1 << 63 | b->n_picks) < o->epsilon;
 }
 
+/* Whether the next pick is one of the design although there is a model. */
+static bool continues_design(const bandit_space_engine *e, const bandit_space_batch *b)
+{
+    return b->has_model && bandit_design_goes_on(&e->base, b->ledger.n + b->n_out);
+}
+
 bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
                                   const bandit_select_limits *limits, bandit_stop_rule *stop,
                                   bandit_error *err)
@@ -409,7 +415,9 @@ bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
     const bandit_options *o = &e->base.options;
     bool found = false;
     bandit_status status;
-    if (explores(e, b))
+    if (continues_design(e, b))
+        status = bandit_design_later(&e->base, b->ledger.n + b->n_out, limits, e->coded, &found, err);
+    else if (explores(e, b))
         status = bandit_design_random(&e->base, b->n_picks, limits, e->coded, &found, err);
     else if (b->has_model || bandit_space_samples_uncertainty(e, b))
         status = maximize(e, b, limits, &found, err);
@@ -471,6 +479,10 @@ bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
     choice c;
     bandit_objective objective;
     (void)executor;
+    if (continues_design(e, b)) {
+        out->rule = BANDIT_REASON_FIRST;
+        return BANDIT_OK;
+    }
     if (explores(e, b) || !(b->has_model || bandit_space_samples_uncertainty(e, b))) {
         out->rule = b->has_model ? BANDIT_REASON_RANDOM : BANDIT_REASON_FIRST;
         return BANDIT_OK;

@@ -98,6 +98,11 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "half, and take what makes the values likeliest. New studies with one objective in a space have in_turn; "
            "studies that are older than this option have quartiles.",
            WORDS("quartiles", "better_half", "in_turn")),
+    OPTION(SOURCE_TRUST, source_trust, WORD,
+           "Of a study with learn_from: what the older studies count while there are few results. What makes the results "
+           "likelier (evidence); or less, where the older studies contradict each other (agreement). New studies have "
+           "agreement; studies that are older than this option have evidence.",
+           WORDS("evidence", "agreement")),
     OPTION(POPULATION, population, INTEGER,
            "Number of candidates that are alive.",
            AT_LEAST(1.0), .has_default = true),

@@ -98,6 +98,8 @@ static bandit_status refitting_open(bandit_engine *engine, bandit_error *err)
     bandit_status status = bandit_fit_settings_init(&e->settings, o, engine->arms, err);
     if (status == BANDIT_OK)
         status = bandit_sources_init(&e->sources, &o->kernel, o->sources, o->n_sources, engine->arms, err);
+    if (status == BANDIT_OK && o->source_trust == BANDIT_TRUST_AGREEMENT)
+        status = bandit_sources_guard(&e->sources, err);
     if (status == BANDIT_OK)
         status = bandit_sources_cover(&e->sources, err);
     if (status == BANDIT_OK && e->sources.n > 0)

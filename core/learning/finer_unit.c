@@ -21,7 +21,8 @@ double bandit_sample_quantile(const double *sorted, size_t n, double q)
 
 bool bandit_sample_may_be_finer(const bandit_fit_settings *settings, uint64_t observations)
 {
-    return settings->in_turn && settings->learn_noise && !settings->sources && observations % 2 == 0;
+    return settings->in_turn && settings->learn_noise && observations % 2 == 0 &&
+           (!settings->sources || settings->sources->guarded);
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -67,7 +68,7 @@ bandit_status bandit_sample_refine(bandit_sample *s, bandit_fitted *l, uint64_t 
     bandit_fitted start = {0};
     double value, share = 0.5, *sorted = s->scratch;
     if (!bandit_sample_may_be_finer(s->settings, observations) || s->within_degrees > 0.0 || s->errors ||
-        n < FEWEST)
+        n < FEWEST || bandit_fitted_has_sources(l))
         return BANDIT_OK;
     for (size_t i = 0; i < n; i++)
         sorted[i] = s->rows[i].sum / (double)s->rows[i].count;

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What sources that contradict each other must add to the log evidence, to count. */
+static const double LEAST_GAIN = 0.5;
+
 /* The weights of the sources that are best under *l, for the kept rows; see source_weights.h. */
 static bandit_status weigh(bandit_sample *s, bandit_fitted *l, double *gain, bandit_error *err)
 {
@@ -60,6 +63,7 @@ bandit_status bandit_sample_learn_sources(bandit_sample *s, bandit_fitted *l, do
     enum { ROUNDS = 2 };
     bandit_fitted best = {0}, now = {0};
     double most, gain, evidence;
+    double margin = s->settings->sources->contradict ? LEAST_GAIN : 0.0; /* for the first that is taken */
     bandit_status status = bandit_fitted_copy(&best, l, err);
     if (status == BANDIT_OK)
         status = bandit_fitted_copy(&now, l, err);
@@ -69,9 +73,10 @@ bandit_status bandit_sample_learn_sources(bandit_sample *s, bandit_fitted *l, do
         status = weigh(s, &now, &gain, err);
     for (int round = 0; round < ROUNDS && status == BANDIT_OK; round++) {
         status = fit_weighed(s, &now, &evidence, err);
-        if (status != BANDIT_OK || !(evidence > most))
+        if (status != BANDIT_OK || !(evidence > most + margin))
             continue;
         most = evidence;
+        margin = 0.0;
         bandit_fitted_clear(&best);
         status = bandit_fitted_copy(&best, &now, err);
     }

@@ -149,6 +149,77 @@ double bandit_sources_promise_at(const bandit_sources *s, const double *coordina
     return sum;
 }
 
+/* ---- agreement ------------------------------------------------------------------------------------------- */
+
+/* Sums over points: of the sources' values, and of products of two of them. */
+typedef struct moments {
+    double count, sum[BANDIT_MOST_SOURCES], product[BANDIT_MOST_SOURCES][BANDIT_MOST_SOURCES];
+} moments;
+
+static void add_point(moments *m, const bandit_sources *s, const double *coordinates)
+{
+    double value[BANDIT_MOST_SOURCES];
+    m->count += 1.0;
+    for (size_t i = 0; i < s->n; i++) {
+        value[i] = value_at(&s->list[i], (place){coordinates, 1}, 0.0, NULL);
+        m->sum[i] += value[i];
+        for (size_t k = 0; k <= i; k++)
+            m->product[i][k] += value[i] * value[k];
+    }
+}
+
+static double covariance_of(const moments *m, size_t i, size_t k)
+{
+    return m->product[i][k] / m->count - m->sum[i] / m->count * (m->sum[k] / m->count);
+}
+
+/* The mean correlation of two sources; 0 of constant ones. */
+static double mean_correlation(const moments *m, size_t n)
+{
+    double total = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            double scale = covariance_of(m, i, i) * covariance_of(m, k, k);
+            total += scale > 0.0 ? covariance_of(m, i, k) / sqrt(scale) : 0.0;
+        }
+    }
+    return total / ((double)n * ((double)n - 1.0) / 2.0);
+}
+
+bandit_status bandit_sources_guard(bandit_sources *s, bandit_error *err)
+{
+    const double least = 0.4;
+    size_t d = s->arms->dimension;
+    moments all = {0};
+    s->guarded = true;
+    if (s->n < 2)
+        return BANDIT_OK;
+    double *coordinates = bandit_alloc(d, sizeof *coordinates);
+    if (!coordinates)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t i = 0; i < s->n; i++) {
+        const bandit_source_function *f = &s->list[i];
+        for (size_t k = 0; k < f->n && !bandit_pause(); k++) {
+            for (size_t j = 0; j < d; j++)
+                coordinates[j] = f->points[k * d + j] / f->covariance.factor[j];
+            add_point(&all, s, coordinates);
+        }
+    }
+    free(coordinates);
+    s->contradict = mean_correlation(&all, s->n) < least;
+    return bandit_pause_status(err);
+}
+
+/* ---- combinations ---------------------------------------------------------------------------------------- */
+
+bool bandit_prior_mean_counts(const bandit_prior_mean *p)
+{
+    bool counts = false;
+    for (size_t i = 0; p && i < p->sources->n; i++)
+        counts |= p->weights[i] != 0.0;
+    return counts;
+}
+
 double bandit_prior_mean_of(const bandit_prior_mean *p, size_t arm)
 {
     double sum = 0.0;

@@ -25,6 +25,8 @@ typedef struct bandit_sources {
     bandit_source_function list[BANDIT_MOST_SOURCES];
     double *values; /* n_values x n: at the first arms */
     size_t n_values, capacity;
+    bool guarded;    /* bandit_sources_guard was called */
+    bool contradict; /* and it found that the sources contradict each other */
 } bandit_sources;
 
 typedef struct bandit_prior_mean {
@@ -38,6 +40,12 @@ bandit_status bandit_sources_init(bandit_sources *out, const bandit_kernel *kern
                                   const bandit_source *sources, size_t n, const bandit_arms *arms,
                                   bandit_error *err);
 void bandit_sources_clear(bandit_sources *sources);
+
+/* Compares the sources: they contradict each other if the mean correlation of two of them, over the points of all, is
+ * below 0.4. What follows is BANDIT_TRUST_AGREEMENT: the first picks of a study do not believe such sources, and they
+ * count only if the results are clearly likelier with them. Ours. Errors: BANDIT_NO_MEMORY; or that the job was
+ * cancelled. */
+bandit_status bandit_sources_guard(bandit_sources *sources, bandit_error *err);
 size_t bandit_sources_memory(const bandit_sources *sources);
 
 /* Computes the values at all present arms, which later calls look up. Errors: BANDIT_NO_MEMORY; or that the
@@ -54,6 +62,8 @@ double bandit_sources_promise_at(const bandit_sources *sources, const double *co
 /* M at an arm, and at coordinates that are scaled as the arms are. */
 double bandit_prior_mean_of(const bandit_prior_mean *prior, size_t arm);
 double bandit_prior_mean_at(const bandit_prior_mean *prior, const double *coordinates);
+/* Whether some source counts. `prior` may be NULL. */
+bool bandit_prior_mean_counts(const bandit_prior_mean *prior);
 /* gradient += a ∇M(x). */
 void bandit_prior_mean_slope(const bandit_prior_mean *prior, const double *coordinates, double a,
                              double *gradient);

@@ -203,6 +203,10 @@ void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm,
     if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_WARP_UNIT) &&
         request->domain_type == WIRE_DOMAIN_SPACE && !wire_has_several(request))
         default_text(&a->warp_unit, "in_turn", found);
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_SOURCE_TRUST) && request->n_learn_from > 0)
+        default_text(&a->source_trust, "agreement", found);
+    else if (a->source_trust)
+        wire_errors_add(found->errors, "/algorithm/source_trust", "applies only with \"learn_from\"");
     if (is_word(a->init, "uncertainty"))
         default_text(&a->init_method, "cholesky", found);
     complete_bounds(a, algorithm, horizon, found);

@@ -67,8 +67,8 @@ static bool has_encoding(const wire_study *definition)
 }
 
 /* Completes the definition. Definitions from before "aim", "repeats", the method of the first picks, the encoding of
- * words, "agreeing_repeats", "warp_unit" and "in_flight" existed stay without them, and keep their meaning; without an
- * aim, it is that of "regret". */
+ * words, "agreeing_repeats", "warp_unit", "source_trust" and "in_flight" existed stay without them, and keep their
+ * meaning; without an aim, it is that of "regret". */
 static wire_status complete(wire_study *definition, wire_errors *problems)
 {
     bool has_aim = definition->aim != NULL, has_repeats = definition->repeats != NULL;
@@ -76,6 +76,7 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
     bool has_limit = definition->algorithm.agreeing_repeats.given;
     bool has_unit = definition->algorithm.warp_unit != NULL;
     bool has_choice = definition->algorithm.in_flight != NULL;
+    bool has_trust = definition->algorithm.source_trust != NULL;
     wire_status status = study_config_complete(definition, problems);
     if (!has_aim && definition->aim && strcmp(definition->aim, "regret") == 0)
         drop(&definition->aim);
@@ -85,6 +86,8 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
         drop(&definition->algorithm.init_method);
     if (!has_unit)
         drop(&definition->algorithm.warp_unit);
+    if (!has_trust)
+        drop(&definition->algorithm.source_trust);
     if (!has_limit)
         definition->algorithm.agreeing_repeats = (wire_number){0};
     if (!has_choice)

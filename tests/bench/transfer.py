@@ -33,6 +33,7 @@ KINDS = {
     "three related": ["related"] * 3,
     "three unrelated": ["unrelated"] * 3,
     "negated, two unrelated": ["negated", "unrelated", "unrelated"],
+    "related, negated, unrelated": ["related", "negated", "unrelated"],
 }
 
 

@@ -121,6 +121,27 @@ def test_a_change_keeps_what_was_frozen(server):
         assert model(client, study)["sources"][0]["study"] == "before"
 
 
+def test_a_study_from_before_source_trust_stays_without(server):
+    """Two studies that contradict each other: only a new study does not believe what they promise."""
+    client = server.client()
+    for name, sign in (("up", 1), ("down", -1)):
+        create(client, name, SQUARE)
+        search(client, name, 12, lambda point, sign=sign: sign * target(point))
+    made = create(client, "doubting", SQUARE, learn_from=["up", "down"])
+    assert made["algorithm"]["source_trust"] == "agreement"
+    exported = client.get("/v1/studies/doubting/export?format=ndjson").body
+    before = exported.replace(b',\\"source_trust\\":\\"agreement\\"', b"")
+    assert before != exported
+    assert client.post("/v1/studies?id=believing", before, content_type=NDJSON).status == 201
+    assert "source_trust" not in client.study("believing")["algorithm"]
+    create(client, "given", SQUARE, learn_from=["up", "down"], algorithm={"name": "log_ei", "source_trust": "evidence"})
+    create(client, "alone", SQUARE)
+    first = {study: search(client, study, 3, target) for study in ("doubting", "believing", "given", "alone")}
+    assert first["believing"] == first["given"] and first["doubting"] == first["alone"] != first["given"]
+    why = client.get("/v1/studies/doubting/trials/3/why").json
+    assert why["rule"] == "first", why
+
+
 REFUSED = {
     "an unknown study": ({"learn_from": ["nobody"]}, "/learn_from/0", "there is no study"),
     "no list": ({"learn_from": "told"}, "/learn_from", "must be a list"),
@@ -147,6 +168,7 @@ REFUSED = {
         "/learn_from",
         "are learned",
     ),
+    "trust without sources": ({"algorithm": {"name": "log_ei", "source_trust": "evidence"}}, "/algorithm/source_trust", "learn_from"),
     "no candidates yet": (
         {"learn_from": ["list"], "domain": {"type": "candidates", "dimension": 2}},
         "/learn_from",

@@ -22,6 +22,7 @@ static const char *const scalings[] = {"standardize", "unit", "none", NULL};
 static const char *const kernels[] = {"gaussian", "matern", "linear", "precomputed", NULL};
 static const char *const rules[] = {"global", "global_local", NULL};
 static const char *const confidences[] = {"practical", "theory", "fixed", "calibrated", NULL};
+static const char *const trusts[] = {"evidence", "agreement", NULL};
 static const char *const warp_units[] = {"quartiles", "better_half", "in_turn", NULL};
 static const char *const in_flights[] = {"all", "near", "once", NULL};
 static const char *const resamples[] = {"fresh", "persistent", "per_pull", NULL};
@@ -75,6 +76,7 @@ static const struct setting {
     {"zeta", REAL, OPTION(zeta), NULL},
     {"agreeing_repeats", REAL, OPTION(agreeing_repeats), NULL},
     {"warp_unit", WORD, OPTION(warp_unit), warp_units},
+    {"source_trust", WORD, OPTION(source_trust), trusts},
     {"in_flight", WORD, OPTION(in_flight), in_flights},
     {"population", SIZE, OPTION(population), NULL},
     {"sample", SIZE, OPTION(sample), NULL},

@@ -75,6 +75,9 @@ typedef enum bandit_in_flight {
                               pick costs no more when many are in flight */
     BANDIT_IN_FLIGHT_ONCE /* the same, and a point in flight is not picked again while there is another */
 } bandit_in_flight;
+/* What a study takes from its sources (source.h) while it has few results. EVIDENCE: what makes the results likelier.
+ * AGREEMENT: less, where the sources contradict each other (core/posterior/prior_mean.h). */
+typedef enum bandit_source_trust { BANDIT_TRUST_EVIDENCE, BANDIT_TRUST_AGREEMENT } bandit_source_trust;
 typedef enum bandit_gamma { BANDIT_GAMMA_EXACT, BANDIT_GAMMA_BOUND, BANDIT_GAMMA_FIXED } bandit_gamma;
 
 /* s_gp_ts: which arms the sparse posterior stands on, and what it is conditioned from. */
@@ -162,6 +165,7 @@ typedef struct bandit_options {
      * For log_ei that learns all hyper-parameters, with a stationary kernel and one metric. */
     const bandit_source *sources;
     size_t n_sources;
+    bandit_source_trust source_trust; /* studies that were created before this option existed have EVIDENCE */
     const struct bandit_prior_mean *prior_mean; /* of an engine that another wraps; borrowed. NULL: 0 */
 } bandit_options;
 
@@ -204,6 +208,7 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
     X(BANDIT_OPTION_ZETA, zeta)                                                                              \
     X(BANDIT_OPTION_AGREEING_REPEATS, agreeing_repeats)                                                      \
     X(BANDIT_OPTION_WARP_UNIT, warp_unit)                                                                    \
+    X(BANDIT_OPTION_SOURCE_TRUST, source_trust)                                                              \
     X(BANDIT_OPTION_POPULATION, population)                                                                  \
     X(BANDIT_OPTION_SAMPLE, sample)                                                                          \
     X(BANDIT_OPTION_POSTERIOR, posterior)                                                                    \

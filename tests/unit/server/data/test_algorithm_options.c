@@ -69,7 +69,7 @@ static void fields_and_options_have_the_same_words(void **state)
             assert_int_equal(has_word(words, about->words[k]), strcmp(about->words[k], "fixed") != 0);
         enumerations++;
     }
-    assert_int_equal(enumerations, 9);
+    assert_int_equal(enumerations, 10);
 }
 
 /* Words are set in the order of the enumerations. */
@@ -139,8 +139,8 @@ static study_config *completed(const char *name, const char *more)
     return config;
 }
 
-/* Of every algorithm: all that applies is filled in but for gamma_scale and what is of spaces only, nothing else is, and options with a
- * default of the engine's have it. */
+/* Of every algorithm: all that applies is filled in but for gamma_scale and what is of spaces or of learn_from only, nothing else is, and
+ * options with a default of the engine's have it. */
 static void defaults_are_the_engines(void **state)
 {
     const bandit_options defaults = BANDIT_OPTIONS_INIT;
@@ -155,7 +155,8 @@ static void defaults_are_the_engines(void **state)
             bool given = wire_field_is_given(&config->wire->algorithm, algorithm_field(about->name));
             bool expected = bandit_algorithm_takes(algorithm, option) &&
                             option != BANDIT_OPTION_GAMMA_SCALE && option != BANDIT_OPTION_IN_FLIGHT &&
-                            option != BANDIT_OPTION_WARP_UNIT; /* of spaces */
+                            option != BANDIT_OPTION_WARP_UNIT &&  /* of spaces */
+                            option != BANDIT_OPTION_SOURCE_TRUST; /* of learn_from */
             if (given != expected)
                 fail_msg("%s: %s", bandit_algorithm_name(algorithm), about->name);
             if (!about->has_default)
