@@ -3,8 +3,11 @@
 
 enum { STOP_RESULTS = 50 };
 
-const char *const wire_stop_rule_names[] = {
-    [WIRE_STOP_STAGNATION] = "stagnation", [WIRE_STOP_TARGET] = "target", [WIRE_STOP_COST] = "cost", NULL};
+const char *const wire_stop_rule_names[] = {[WIRE_STOP_STAGNATION] = "stagnation",
+                                            [WIRE_STOP_TARGET] = "target",
+                                            [WIRE_STOP_COST] = "cost",
+                                            [WIRE_STOP_REGRET] = "regret",
+                                            NULL};
 
 static const struct {
     const char *name;
@@ -13,7 +16,12 @@ static const struct {
 } members[] = {{"results", WIRE_STOP_STAGNATION, "applies only to the rule \"stagnation\""},
                {"gain", WIRE_STOP_STAGNATION, "applies only to the rule \"stagnation\""},
                {"value", WIRE_STOP_TARGET, "applies only to the rule \"target\""},
-               {"total", WIRE_STOP_COST, "applies only to the rule \"cost\""}};
+               {"total", WIRE_STOP_COST, "applies only to the rule \"cost\""},
+               {"epsilon", WIRE_STOP_REGRET, "applies only to the rule \"regret\""},
+               {"probability", WIRE_STOP_REGRET, "applies only to the rule \"regret\""}};
+
+/* All of the 128 functions that the rule draws show no more than that a probability is above 0.976. */
+static const wire_range probabilities = {.min = 0.5, .max = 0.96875};
 
 static void fill_members(wire_object *o, wire_stop_when *out)
 {
@@ -28,21 +36,30 @@ static void fill_members(wire_object *o, wire_stop_when *out)
     case WIRE_STOP_COST:
         wire_take_real(o, "total", WIRE_REQUIRED, &wire_positive, &out->total);
         break;
+    case WIRE_STOP_REGRET:
+        wire_take_real(o, "epsilon", WIRE_REQUIRED, &wire_positive, &out->epsilon);
+        wire_take_real(o, "probability", WIRE_OPTIONAL, &probabilities, &out->probability);
+        break;
     }
 }
 
 static void fill_rule(wire_decoder *d, const wire_place *at, const json_t *json, wire_stop_when *out)
 {
-    static const char *const thens[] = {"finish", "tell", NULL}, *const finishes[] = {"finish", NULL};
+    static const char *const thens[] = {"finish", "tell", NULL}, *const finishes[] = {"finish", NULL},
+                             *const tells[] = {"tell", NULL};
     wire_object o;
     size_t rule = 0, then = 0;
     if (!wire_object_open(&o, d, at, json))
         return;
     bool understood = wire_take_word(&o, "rule", WIRE_REQUIRED, wire_stop_rule_names, &rule);
     bool ends = understood && rule == WIRE_STOP_COST; /* it is judged with each result, and is no advice */
-    wire_take_word(&o, "then", WIRE_OPTIONAL, ends ? finishes : thens, &then);
-    *out = (wire_stop_when){
-        .rule = (wire_stop_rule)rule, .results = STOP_RESULTS, .gain = 0.001, .tells = then == 1};
+    bool tells_only = understood && rule == WIRE_STOP_REGRET; /* it is wrong too often */
+    wire_take_word(&o, "then", WIRE_OPTIONAL, ends ? finishes : tells_only ? tells : thens, &then);
+    *out = (wire_stop_when){.rule = (wire_stop_rule)rule,
+                            .results = STOP_RESULTS,
+                            .gain = 0.001,
+                            .probability = 0.95,
+                            .tells = tells_only || then == 1};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         if (!understood)
             wire_has(&o, members[i].name);

@@ -290,6 +290,9 @@ static void encode_stop_when(wire_writer *w, const wire_study *study)
             wire_real_member(w, "value", rule->value);
         } else if (rule->rule == WIRE_STOP_COST) {
             wire_real_member(w, "total", rule->total);
+        } else if (rule->rule == WIRE_STOP_REGRET) {
+            wire_real_member(w, "epsilon", rule->epsilon);
+            wire_real_member(w, "probability", rule->probability);
         } else {
             wire_integer_member(w, "results", rule->results);
             wire_real_member(w, "gain", rule->gain);

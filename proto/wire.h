@@ -164,17 +164,24 @@ typedef struct wire_stopping {
 
 /* A rule that ends the study, or advises to end it. */
 enum { WIRE_MAX_STOP_WHEN = 8 };
-typedef enum wire_stop_rule { WIRE_STOP_STAGNATION, WIRE_STOP_TARGET, WIRE_STOP_COST } wire_stop_rule;
+typedef enum wire_stop_rule {
+    WIRE_STOP_STAGNATION,
+    WIRE_STOP_TARGET,
+    WIRE_STOP_COST,
+    WIRE_STOP_REGRET
+} wire_stop_rule;
 
 extern const char *const wire_stop_rule_names[]; /* by wire_stop_rule; ends with NULL */
 
 typedef struct wire_stop_when {
     wire_stop_rule rule;
-    int64_t results; /* stagnation */
-    double gain;     /* stagnation: in interquartile ranges of the values */
-    double value;    /* target: in the metric's units */
-    double total;    /* cost: of all results together */
-    bool tells;      /* it only advises; not of cost */
+    int64_t results;    /* stagnation */
+    double gain;        /* stagnation: in interquartile ranges of the values */
+    double value;       /* target: in the metric's units */
+    double total;       /* cost: of all results together */
+    double epsilon;     /* regret: in the metric's units */
+    double probability; /* regret: that no point is better than the recommended one by more than epsilon */
+    bool tells;         /* it only advises; never of cost, always of regret */
 } wire_stop_when;
 
 /* A study that another one learns from. Stored definitions have what was found there, frozen: a function of the point

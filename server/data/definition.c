@@ -245,6 +245,15 @@ bandit_scaling study_scaling(const wire_study *definition)
 /* The rules compare what a model expects. */
 static bool check_stop_when(const wire_study *definition, bandit_algorithm algorithm, wire_errors *errors)
 {
+    bool draws = algorithm != BANDIT_PI_GP_UCB && !is_word(definition->algorithm.posterior, "features") &&
+                 definition->domain_type != WIRE_DOMAIN_PRECOMPUTED;
+    for (size_t i = 0; i < definition->n_stop_when && !draws; i++) {
+        if (definition->stop_when[i].rule != WIRE_STOP_REGRET)
+            continue;
+        wire_errors_add(errors, "/stop_when",
+                        "the rule \"regret\" requires features, and one model of all points");
+        return false;
+    }
     if (!wire_stops_by_model(definition) || bandit_algorithm_has_model(algorithm))
         return true;
     wire_errors_add(errors, "/stop_when", "%s has no model that could judge when to stop",

@@ -280,15 +280,16 @@ static void limit_to_part(const study *s, plan *p)
 }
 
 /* A rule may advise to end the study. If one ends it, the batch is its last one and has no picks. */
-static void judge_rules(study *s, plan *p)
+static void judge_rules(study *s, plan *p, uint64_t results_before)
 {
+    const stop_before before = {.results = results_before, .advice = p->advice};
     stop_verdict verdict = {0};
     const char *rule;
     int64_t since;
     if (p->n_amendments > 0) /* whatever the batch: the next one does not see them again */
         stop_when_forget(s);
     if (!p->extends)
-        verdict = stop_when_judge(s, &p->source, p->through_seq, &p->outcome);
+        verdict = stop_when_judge(s, &p->source, p->through_seq, &before, &p->outcome);
     if (!verdict.tells)
         *p->advice = '\0';
     else if (!advice_is_of_rule(p->advice, &rule, &since) ||
@@ -322,6 +323,7 @@ void plan_compute(study *s, plan *p)
     engine_outcome *out = &p->outcome;
     bandit_executor executor = computing_executor(s->app->computing);
     bool unfinished = p->unfinished;
+    bandit_description before = {0};
     p->started_at = clock_now();
     double start = clock_steady();
     engine_ensure(s, &p->source, out);
@@ -329,11 +331,13 @@ void plan_compute(study *s, plan *p)
     if (!p->picks || !make_room(p))
         out->stored = STORE_NO_MEMORY;
     amend_model(s, p);
+    if (engine_fine(out))
+        bandit_engine_describe(s->engine.engine, &before);
     if (engine_fine(out) && !p->extends)
         bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
                                   &executor, &out->error);
     if (engine_fine(out))
-        judge_rules(s, p);
+        judge_rules(s, p, before.observations);
     if (engine_fine(out))
         advise(s, p);
     double updated = clock_steady();

@@ -2,6 +2,7 @@
 
 #include "bandit/insight.h"
 #include "proto/arrays.h"
+#include "server/data/stop_rule.h"
 #include "server/study/queries.h"
 #include "server/study/turn_end.h"
 
@@ -262,8 +263,55 @@ static bool stagnates(study *s, const engine_source *source, int64_t through_seq
     return stagnant;
 }
 
+enum { FEWEST_FOR_REGRET = 20, FEWEST_AN_INPUT = 3 };
+
+/* The probability of at most k failures in n tries, each of which fails with probability q in (0, 1). */
+static double at_most(size_t k, size_t n, double q)
+{
+    double term = pow(1.0 - q, (double)n), sum = term;
+    for (size_t i = 1; i <= k; i++) {
+        term *= (double)(n - i + 1) / (double)i * q / (1.0 - q);
+        sum += term;
+    }
+    return sum;
+}
+
+/* A judgement takes longer than most picks. */
+static bool is_due(uint64_t before, uint64_t now)
+{
+    uint64_t next = FEWEST_FOR_REGRET;
+    while (next <= before)
+        next += next / 6;
+    return next <= now;
+}
+
+static bool little_is_left(const bandit_engine *engine, const points *p, const wire_stop_when *rule,
+                           const stop_before *before, engine_outcome *out)
+{
+    const double doubt = 0.05;
+    bandit_insight *insight = NULL;
+    bandit_outlook found = {0};
+    bandit_error error = {0};
+    bool so = false;
+    const char *name;
+    int64_t since;
+    if (!is_due(before->results, p->results))
+        return advice_is_of_rule(before->advice, &name, &since) &&
+               strcmp(name, wire_stop_rule_names[WIRE_STOP_REGRET]) == 0;
+    bandit_status status = bandit_insight_new(&insight, engine, &error);
+    if (status == BANDIT_OK && p->results >= FEWEST_AN_INPUT * bandit_insight_inputs(insight)) {
+        status = bandit_insight_outlook(insight, rule->epsilon, &found, &error);
+        size_t better = (size_t)lround(found.probability * (double)found.draws);
+        so = status == BANDIT_OK && at_most(better, found.draws, 1.0 - rule->probability) <= doubt;
+    }
+    if (status == BANDIT_NO_MEMORY || status == BANDIT_CANCELLED)
+        out->error = error;
+    bandit_insight_free(insight);
+    return so;
+}
+
 static bool holds(study *s, const engine_source *source, int64_t through_seq, const points *p,
-                  const wire_stop_when *rule, engine_outcome *out)
+                  const stop_before *before, const wire_stop_when *rule, engine_outcome *out)
 {
     switch (rule->rule) {
     case WIRE_STOP_STAGNATION:
@@ -271,6 +319,8 @@ static bool holds(study *s, const engine_source *source, int64_t through_seq, co
     case WIRE_STOP_TARGET:
         return target_is_reached(s->engine.engine, p, source->config->minimize ? -rule->value : rule->value,
                                  out);
+    case WIRE_STOP_REGRET:
+        return little_is_left(s->engine.engine, p, rule, before, out);
     case WIRE_STOP_COST:
         break;
     }
@@ -290,7 +340,8 @@ void stop_when_spent(study *s)
     }
 }
 
-stop_verdict stop_when_judge(study *s, const engine_source *source, int64_t through_seq, engine_outcome *out)
+stop_verdict stop_when_judge(study *s, const engine_source *source, int64_t through_seq,
+                             const stop_before *before, engine_outcome *out)
 {
     const wire_study *definition = source->config->wire;
     stop_verdict verdict = {0};
@@ -300,7 +351,7 @@ stop_verdict stop_when_judge(study *s, const engine_source *source, int64_t thro
     for (size_t i = 0; engine_fine(out) && i < definition->n_stop_when; i++) {
         const wire_stop_when *rule = &definition->stop_when[i],
                              **first = rule->tells ? &verdict.tells : &verdict.ends;
-        if (!*first && holds(s, source, through_seq, &p, rule, out))
+        if (!*first && holds(s, source, through_seq, &p, before, rule, out))
             *first = rule;
     }
     free(p.list);

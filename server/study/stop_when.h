@@ -10,14 +10,25 @@ typedef struct stop_verdict {
     const wire_stop_when *ends, *tells;
 } stop_verdict;
 
+/* Of the batch before. */
+typedef struct stop_before {
+    uint64_t results;   /* that its model had */
+    const char *advice; /* as it is stored */
+} stop_before;
+
 /* Judges the engine's current batch, whose model has the results up to log position `through_seq`. Nothing holds if
  * `out` has what failed. On the engine lane.
  *   target      the recommended point's mean less two deviations is at least as good as the value; and the point was
  *               measured twice, or there are 50 results, or what the model expects of it without its own results is as
  *               good, less two deviations, too
  *   stagnation  without the points that only the last `results` results are of, the recommended point's mean would
- *               be worse by at most `gain` interquartile ranges of the points' values */
-stop_verdict stop_when_judge(study *s, const engine_source *source, int64_t through_seq, engine_outcome *out);
+ *               be worse by at most `gain` interquartile ranges of the points' values
+ *   regret      of the functions that the model draws, so many have no point that is better than the recommended one by
+ *               more than epsilon that this has `probability`, with 95 % confidence. There are max(20, 3 inputs)
+ *               results.
+ *               It is judged at 20 results and when they have grown by a sixth, and holds in between */
+stop_verdict stop_when_judge(study *s, const engine_source *source, int64_t through_seq,
+                             const stop_before *before, engine_outcome *out);
 
 /* Finishes the study, if it is active, when its results have cost what a rule `cost` allows. In a turn, after
  * results. */

@@ -184,11 +184,49 @@ def test_a_rule_may_only_advise():
         assert "advice" not in client.study(study), "without the rule there is no advice"
 
 
+def test_little_is_left_to_gain(server):
+    """What the rule says is what `outlook` says of the same batch; it never ends the study."""
+    client, epsilon = server.client(), 0.01
+    rules = [{"rule": "regret", "epsilon": epsilon}]
+    spaces = {"type": "space", "parameters": [{"name": name, "type": "double", "min": 0, "max": 1} for name in "xy"]}
+    study = stopping_study(client, rules, domain=spaces)
+    shown = [{"rule": "regret", "epsilon": epsilon, "probability": 0.95, "then": "tell"}]
+    assert client.study(study)["stop_when"] == shown
+    advices = []
+    for told in range(25):
+        (trial,) = client.ask(study, 1, wait_seconds=30)["trials"]
+        advice = client.study(study).get("advice")
+        advices.append(advice)
+        if told in (20, 23):  # 23 is 20 and a sixth
+            outlook = client.read(study, f"outlook?epsilon={epsilon}")
+            assert (outlook["probability"] * outlook["draws"] <= 2) == (advice is not None), (told, outlook)
+        client.tell(study, [{"trial": trial["id"], "value": peak([trial["parameters"][name] for name in "xy"])}])
+    assert advices[:20] == [None] * 20 and advices[20] == advices[21] == advices[22] and advices[23] == advices[24], advices
+    assert advice["rule"] == "regret" and client.study(study)["state"] == "active", advices
+
+
+NOT_DRAWN = {
+    "pi_gp_ucb": {"domain": {"type": "space", "parameters": [{"name": "x", "type": "double", "min": 0, "max": 1}]},
+                  "algorithm": {"name": "pi_gp_ucb"}},
+    "features": {"algorithm": {"name": "s_gp_ts", "posterior": "features"}},
+    "precomputed": {"domain": {"type": "precomputed", "size": 3}},
+}
+
+
+@cases(NOT_DRAWN)
+def test_regret_needs_functions_that_can_be_drawn(server, case):
+    body = {"metric": {"name": "v", "goal": "maximize"}, "domain": {"type": "candidates", "points": [[0.0], [1.0]]}, **case}
+    answer = server.client().post("/v1/studies", {**body, "stop_when": [{"rule": "regret", "epsilon": 1}]})
+    refusal(answer, 422, "/stop_when")
+    assert "regret" in answer.body.decode(), answer
+
+
 BAD = {
     "no list": ({"rule": "target", "value": 1}, "/stop_when"),
     "no rule": ([{"value": 1}], "/stop_when/0/rule"),
-    "an unknown rule": ([{"rule": "regret", "epsilon": 0.1}], "/stop_when/0/rule"),
+    "an unknown rule": ([{"rule": "luck", "epsilon": 0.1}], "/stop_when/0/rule"),
     "an unknown consequence": ([{"rule": "target", "value": 1, "then": "ask"}], "/stop_when/0/then"),
+    "regret that ends": ([{"rule": "regret", "epsilon": 1, "then": "finish"}], "/stop_when/0/then"),
     "a cost that only tells": ([{"rule": "cost", "total": 1, "then": "tell"}], "/stop_when/0/then"),
     "a target without a value": ([{"rule": "target"}], "/stop_when/0/value"),
     "a target that is no number": ([{"rule": "target", "value": "1"}], "/stop_when/0/value"),

@@ -13,6 +13,13 @@ const STOP_WHEN = {
     ],
   },
   target: { text: 'the recommended settings are good enough', fields: [{ name: 'value', label: 'Value', kind: KINDS.number }, THEN] },
+  regret: {
+    text: 'little is left to gain (only advises it)',
+    fields: [
+      { name: 'epsilon', label: 'Epsilon', kind: KINDS.number, hint: 'in units of the metric' },
+      { name: 'probability', label: 'Probability', kind: KINDS.number, placeholder: 'default: 0.95' },
+    ],
+  },
   cost: { text: 'the results have cost a total', fields: [{ name: 'total', label: 'Total', kind: KINDS.number }] },
 };
 const STOPPING = {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How often the rules of `stop_when` are wrong:
-run.py BANDITD [--seeds N] [--trials N] [--problems NAME,...] [--target-only] [--results FILE]
+run.py BANDITD [--seeds N] [--trials N] [--problems NAME,...] [--only target|regret] [--results FILE]
 
 Each run is one study by default settings, told one result after the other, under all rules at once. When a rule ends
 it, the run notes the number of results and how far the recommended point's true value is from the optimum; then the
@@ -8,9 +8,8 @@ study goes on without that rule. Each run is a line of the file of results, and 
 Prints, for each problem and rule: the median number of results at the stop, in how many runs it did not stop, and in
 how many it was wrong. A `stagnation` is wrong if the recommended point is then further from the optimum than the
 problem's tolerance; a `target` if the recommended point's true value does not reach it. The target is the optimum
-less the tolerance. `regret` ends nothing: it is the advice of `outlook` for the tolerance, which is asked for after
-every third result from the 20th on, and is wrong like `stagnation`. `regret twice` is two such advices in a row.
-With `--target-only` the study has no other rule than `target`, ends with it, and asks for no advice."""
+less the tolerance. `regret` ends no study, it only advises to, for the tolerance; it is wrong like `stagnation`. With
+`--only` the study has no other rule than this one, and the run ends when it holds."""
 
 import argparse
 import functools
@@ -24,8 +23,6 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT / "clients" / "python" / "src"), str(ROOT / "tests"), str(ROOT / "tests" / "integration")]
 STAGNATIONS = (20, 50)  # results
-ADVICE_FROM, ADVICE_EVERY, ADVICE_MISSES = 20, 3, 2  # results; and of the 128 drawn functions
-ADVICES = ("regret", "regret twice")
 
 
 H3_A = [[3, 10, 30], [0.1, 10, 35], [3, 10, 30], [0.1, 10, 35]]
@@ -69,11 +66,13 @@ PROBLEMS = {
 }
 
 
-def rules_of(problem, target_only=False):
-    target = {"rule": "target", "value": problem.optimum + problem.tolerance}
-    if target_only:
-        return {"target": target}
-    return {"target": target, **{f"stagnation {n}": {"rule": "stagnation", "results": n} for n in STAGNATIONS}}
+def rules_of(problem, only=None):
+    rules = {
+        "target": {"rule": "target", "value": problem.optimum + problem.tolerance},
+        **{f"stagnation {n}": {"rule": "stagnation", "results": n} for n in STAGNATIONS},
+        "regret": {"rule": "regret", "epsilon": problem.tolerance, "then": "tell"},
+    }
+    return {only: rules[only]} if only else rules
 
 
 def evaluate(problem, parameters):
@@ -91,21 +90,9 @@ def distance_of(study, problem):
     return evaluate(problem, study.best()["recommended"]["parameters"]) - problem.optimum
 
 
-def advise(study, problem, told, stops, passes):
-    """Notes in stops the first advice, and the first two in a row. passes: those in a row until now. -> the same with
-    this one"""
-    if told < ADVICE_FROM or (told - ADVICE_FROM) % ADVICE_EVERY or ADVICES[-1] in stops:
-        return passes
-    outlook = study.outlook(epsilon=problem.tolerance)
-    passes = passes + 1 if outlook["probability"] * outlook["draws"] <= ADVICE_MISSES else 0
-    if passes and ADVICES[min(passes, 2) - 1] not in stops:
-        stops[ADVICES[min(passes, 2) - 1]] = [told, distance_of(study, problem)]
-    return passes
-
-
-def run(client, problem, seed, trials, target_only=False):
+def run(client, problem, seed, trials, only=None):
     """-> {rule: [results, distance from the optimum]}"""
-    draw, rules, stops, passes = random.Random(seed), rules_of(problem, target_only), {}, 0
+    draw, rules, stops = random.Random(seed), rules_of(problem, only), {}
     parameters = [
         {"name": f"x{i}", "type": "double", "min": low, "max": high} for i, (low, high) in enumerate(problem.bounds)
     ]
@@ -118,27 +105,26 @@ def run(client, problem, seed, trials, target_only=False):
         }
     )
     told = 0
-    while told < trials and (rules or (not target_only and ADVICES[-1] not in stops)):
-        asked = study.ask(wait_seconds=60)
+    while told < trials and rules:
+        asked, info = study.ask(wait_seconds=60), study.info()
+        holds = stop_of(study, rules) if info["state"] == "finished" else info.get("advice", {}).get("rule")
+        if holds:
+            stops[holds] = [told, distance_of(study, problem)]
+            del rules[holds]
+            study.change(state="active", stop_when=list(rules.values()) or None)
         if asked:
-            passes = passes if target_only else advise(study, problem, told, stops, passes)
             (trial,) = asked
             study.tell(trial, evaluate(problem, trial.parameters) + draw.gauss(0, 1) * problem.noise)
             told += 1
-        elif study.info()["state"] == "finished":
-            name = stop_of(study, rules)
-            stops[name] = [told, distance_of(study, problem)]
-            del rules[name]
-            study.change(state="active", stop_when=list(rules.values()) or None)
     study.delete()
     return stops
 
 
-def report(lines, target_only):
+def report(lines, only):
     print("| problem | rule | runs | stops at | did not stop | wrong |\n|---|---|---|---|---|---|")
     for name, problem in PROBLEMS.items():
         runs = [line for line in lines if line["problem"] == name]
-        for rule in (*rules_of(problem, target_only), *(() if target_only else ADVICES)) if runs else ():
+        for rule in rules_of(problem, only) if runs else ():
             stops = [line["stops"][rule] for line in runs if rule in line["stops"]]
             wrong = sum(distance > problem.tolerance for _, distance in stops)
             at = statistics.median(told for told, _ in stops) if stops else math.nan
@@ -151,7 +137,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--trials", type=int, default=150)
     parser.add_argument("--problems", default=",".join(PROBLEMS))
-    parser.add_argument("--target-only", action="store_true")
+    parser.add_argument("--only", choices=("target", "regret"))
     parser.add_argument("--results", default=ROOT / "build" / "stopping.jsonl")
     given = parser.parse_args()
     results = pathlib.Path(given.results)
@@ -169,12 +155,12 @@ def main():
             for name in PROBLEMS:
                 if name not in wanted or (name, seed) in done:
                     continue
-                stops = run(client, PROBLEMS[name], seed, given.trials, given.target_only)
+                stops = run(client, PROBLEMS[name], seed, given.trials, given.only)
                 line = {"problem": name, "seed": seed, "stops": stops}
                 out.write(json.dumps(line) + "\n")
                 out.flush()
                 lines.append(line)
-    report(lines, given.target_only)
+    report(lines, given.only)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ static const char full[] =
     "'horizon':10000,'seed':9007199254740991,'feedback':'batch','repeats':'never','min_in_flight':3,"
     "'lease_seconds':1.5,'max_attempts':5,"
     "'stop_when':[{'rule':'stagnation','results':30,'gain':0.5,'then':'finish'},"
-    "{'rule':'target','value':-2.5,'then':'tell'}]}";
+    "{'rule':'target','value':-2.5,'then':'tell'},{'rule':'regret','epsilon':0.5,'probability':0.75,'then':'tell'}]}";
 
 static void test_full(void **state)
 {
@@ -90,11 +90,13 @@ static void test_full(void **state)
     assert_string_equal(s->feedback, "batch");
     assert_string_equal(s->repeats, "never");
     assert_true(s->min_in_flight.value == 3 && s->lease_seconds.value == 1.5 && s->max_attempts.value == 5);
-    assert_int_equal(s->n_stop_when, 2);
+    assert_int_equal(s->n_stop_when, 3);
     assert_true(s->stop_when[0].rule == WIRE_STOP_STAGNATION && s->stop_when[0].results == 30 &&
                 s->stop_when[0].gain == 0.5);
     assert_true(s->stop_when[1].rule == WIRE_STOP_TARGET && s->stop_when[1].value == -2.5);
-    assert_true(!s->stop_when[0].tells && s->stop_when[1].tells);
+    assert_true(s->stop_when[2].rule == WIRE_STOP_REGRET && s->stop_when[2].epsilon == 0.5 &&
+                s->stop_when[2].probability == 0.75);
+    assert_true(!s->stop_when[0].tells && s->stop_when[1].tells && s->stop_when[2].tells);
     wire_study_free(s);
 }
 
