@@ -381,4 +381,4 @@ check-layers: all ## prove which part knows which, from includes and undefined s
 lint: deps-test all ## run static analysis with clang-tidy and cppcheck, in about four minutes
 	@tests/run lint
 check: deps-test ## run the checks for each commit: formats, layers, texts, unit tests; in about a minute
-	@tests/run format layers headers language web-files unit
+	@tests/run format layers headers language web-files unit-quick
