@@ -34,7 +34,7 @@ MEMORY_SLOPE = 1.0  # MiB a minute
 FILES_RISE = 4.0  # of the line through the second half, end against begin
 QUIET_MOMENTS, QUIET_SECONDS = 8, 60  # how often, and how long the server may take to see that all have gone
 KEPT_READERS = 2 * 4  # files: of the database and of its log, by each that server/store/sqlite/sqlite.h keeps
-LOG_LARGEST = 64.0  # MiB
+LOG_LARGEST = 96.0  # MiB
 LATENCY_GROWTH, LATENCY_FLOOR = 3.0, 0.05  # the last third's 99th percentile against the first's; seconds
 
 _stop = threading.Event()

@@ -2,9 +2,15 @@
 #include "server/store/sqlite/sqlite.h"
 
 enum {
-    frames_of_patience = 3 * frames_per_checkpoint,
+    frames_of_patience = 16 * frames_per_checkpoint, /* about 64 MiB */
     patience_ms = 100,
 };
+
+void sqlite_log_restarted(sqlite_store *s)
+{
+    s->next_checkpoint = frames_per_checkpoint;
+    s->next_patience = frames_of_patience;
+}
 
 static int checkpoint(sqlite_store *s, int mode, int busy_ms)
 {
@@ -21,17 +27,19 @@ static int checkpoint(sqlite_store *s, int mode, int busy_ms)
 
 /* A passive checkpoint waits for no reader, and the write-ahead log restarts only when no reader uses it.
  * With overlapping readers it would grow without end. So once the log is long, the checkpoint waits a little
- * for current readers; ours are short, those of other programs may not be. After a failure, the next attempt
- * comes when the log has as many more frames. */
+ * for current readers, and all writes wait with it; ours are short, those of other programs may not be. After a
+ * failure, the next attempt comes when the log has as many more frames. */
 void sqlite_after_commit(store *base)
 {
     sqlite_store *s = sqlite_of(base);
     if (s->wal_frames < s->next_checkpoint || sqlite_look(s, PART_ALL, NULL))
         return;
-    bool patient = s->wal_frames >= frames_of_patience;
+    /* on_commit resets both when the log restarts */
+    s->next_checkpoint = s->wal_frames + frames_per_checkpoint;
+    bool patient = s->wal_frames >= s->next_patience;
+    if (patient)
+        s->next_patience = s->wal_frames + frames_of_patience;
     checkpoint(s, patient ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, patience_ms);
-    s->next_checkpoint =
-        s->wal_frames + frames_per_checkpoint; /* on_commit resets it when the log restarts */
 }
 
 void sqlite_idle(store *base)
@@ -41,7 +49,7 @@ void sqlite_idle(store *base)
         return;
     if (checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE, 0) == SQLITE_OK) { /* the next write must not wait */
         s->wal_frames = 0;
-        s->next_checkpoint = frames_per_checkpoint;
+        sqlite_log_restarted(s);
     }
 }
 

@@ -11,7 +11,7 @@ static int on_commit(void *arg, sqlite3 *db, const char *schema, int frames)
     (void)schema;
     sqlite_store *s = arg;
     if (frames < s->wal_frames) /* the log was restarted */
-        s->next_checkpoint = frames_per_checkpoint;
+        sqlite_log_restarted(s);
     s->wal_frames = frames;
     return SQLITE_OK;
 }
@@ -35,6 +35,7 @@ static store_status open_writer(sqlite_store *s, const embedded_file *files, sto
                                          err);
     if (status)
         return status;
+    sqlite_log_restarted(s);
     sqlite3_wal_hook(c->db, on_commit, s);
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL); /* it is banditd's */
     return STORE_OK;

@@ -71,6 +71,7 @@ typedef struct sqlite_store {
     double next_attempt;  /* to leave a full disk; by store_clock */
     int wal_frames;       /* in the write-ahead log after the last commit */
     int next_checkpoint;  /* the number of frames at which the next one is due */
+    int next_patience;    /* the number of frames from which it waits for readers */
     bool log_is_unmarked; /* all of it is in the database's file: the next commit may begin it anew */
 
     pthread_mutex_t pool_mutex;
@@ -235,6 +236,8 @@ store_status sqlite_touch(store *s, store_error *err);
 
 /* ---- chores.c ------------------------------------------------------------------------------------------ */
 
+/* The write-ahead log begins anew: says when the next checkpoints are due. */
+void sqlite_log_restarted(sqlite_store *s);
 void sqlite_after_commit(store *base);
 store_chore sqlite_chore(store *base);
 void sqlite_idle(store *base);
