@@ -5,6 +5,7 @@
 #define TESTS_SUPPORT_FAILING_ALLOCATIONS_H
 
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,10 +20,12 @@ void *__wrap_realloc(void *p, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 void __wrap_free(void *p);
 
-static long until_failure = -1; /* allocations that still succeed before one fails; negative: all of them */
-static long live;               /* blocks */
-static long long live_bytes;    /* in them, with what the allocator adds to fill its own sizes */
-static long long peak_bytes;    /* the most that they have been */
+/* All threads count; the peak is exact while one thread allocates. */
+static atomic_long until_failure =
+    -1;                         /* allocations that still succeed before one fails; negative: all of them */
+static atomic_long live;        /* blocks */
+static atomic_llong live_bytes; /* in them, with what the allocator adds to fill its own sizes */
+static atomic_llong peak_bytes; /* the most that they have been */
 
 static bool fails(void)
 {

@@ -178,9 +178,9 @@ void study_fixture_free(study_fixture *f)
     registry_stop_waiting(f->app.registry);
     registry_stop(f->app.registry);
     pool_free(f->app.pool);
-    computing_free(f->app.computing);
     store_close(f->app.store);
     registry_free(f->app.registry);
+    computing_free(f->app.computing); /* after the studies, whose accounts it keeps */
     assert_int_equal(budget_used(f->app.places), 0);
     budget_free(f->app.places);
     free(f);
