@@ -169,6 +169,7 @@ def test_a_receiver_that_hangs_holds_up_nobody():
         hanging.ended.set()  # what it held fails, and is to be sent again
         eventually(lambda: shown(client)[0]["last_error"])
         finish(client, range(102, 122))
+        eventually(lambda: shown(client)[0]["dropped"] == 21)
         held = shown(client)[0]
         assert (held["sent"], held["queued"], held["dropped"]) == (0, 101, 21), held
         put(client)  # ends the one that is repeated, too
