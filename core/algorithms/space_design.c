@@ -61,8 +61,8 @@ static bool accepts(const bandit_engine *engine, const bandit_select_limits *lim
     return arm == SIZE_MAX || (!strict && !bandit_is_withheld(limits, (uint32_t)arm));
 }
 
-/* How points are drawn: from one of two sequences, or independently. LATER: from the SOBOL sequence of the first batch. */
-typedef enum way { HALTON, SOBOL, LATER, RANDOM } way;
+/* How points are drawn: from one of two sequences, from the Sobol sequence of the first batch, or independently. */
+typedef enum way { HALTON, SOBOL, FIRST_SOBOL, RANDOM } way;
 
 /* In a space with rules: a point that keeps them. `genes` has room for ALLOWED points. */
 static bandit_status choose_allowed(const bandit_engine *engine, bandit_genome *genome, uint64_t number,
@@ -151,7 +151,7 @@ static bandit_status choose(const bandit_engine *engine, uint64_t number, const 
             default_genes(&genome, coded, genes);
         else if (how == RANDOM)
             bandit_genome_random(&genome, engine->batch, BANDIT_PURPOSE_UNIFORM, index + 1, genes);
-        else if (how == SOBOL || how == LATER)
+        else if (how == SOBOL || how == FIRST_SOBOL)
             bandit_genome_net(&genome, how == SOBOL ? engine->batch : 0, (uint32_t)index, genes);
         else
             bandit_genome_sweep(&genome, index, genes);
@@ -174,7 +174,7 @@ bandit_status bandit_design_later(const bandit_engine *engine, uint64_t number,
                                   const bandit_select_limits *limits, double *coded, bool *found,
                                   bandit_error *err)
 {
-    return choose(engine, number, limits, LATER, coded, found, err);
+    return choose(engine, number, limits, FIRST_SOBOL, coded, found, err);
 }
 
 bandit_status bandit_design_random(const bandit_engine *engine, uint64_t number,

@@ -9,8 +9,8 @@
  * horizon. These points depend on no reward, so making several at once delays nothing (ours). */
 uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best);
 
-/* Whether the design goes on when there is a model: the sources contradict each other, none of them counts, and the
- * design had more than `n` points if there were no sources. n: the points that have results or are in flight. */
+/* Whether the design goes on although there is a model: the sources contradict each other, none of them counts, and
+ * without sources the design would have more than `n` points. n: the points that have results or are in flight. */
 bool bandit_design_goes_on(const bandit_engine *engine, uint64_t n);
 
 /* Chooses the next of them, coded, when `number` points are in flight. First comes the point of the defaults,
@@ -23,7 +23,7 @@ bandit_status bandit_design_next(const bandit_engine *engine, bool seeks_best, u
                                  const bandit_select_limits *limits, double *coded, bool *found,
                                  bandit_error *err);
 
-/* The same where a design goes on: point number `number` of the first batch's Sobol sequence. */
+/* Chooses the next point where the design goes on: number `number` of the first batch's Sobol sequence. */
 bandit_status bandit_design_later(const bandit_engine *engine, uint64_t number,
                                   const bandit_select_limits *limits, double *coded, bool *found,
                                   bandit_error *err);

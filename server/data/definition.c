@@ -250,8 +250,10 @@ static bool check_stop_when(const wire_study *definition, bandit_algorithm algor
     for (size_t i = 0; i < definition->n_stop_when && !draws; i++) {
         if (definition->stop_when[i].rule != WIRE_STOP_REGRET)
             continue;
-        wire_errors_add(errors, "/stop_when",
-                        "the rule \"regret\" requires features, and one model of all points");
+        wire_errors_add(
+            errors, "/stop_when",
+            "the rule \"regret\" cannot be judged for a kernel matrix, for pi_gp_ucb, or with the "
+            "posterior \"features\"");
         return false;
     }
     if (!wire_stops_by_model(definition) || bandit_algorithm_has_model(algorithm))

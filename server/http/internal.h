@@ -43,8 +43,8 @@ typedef struct http_refusal {
     char detail[160];
 } http_refusal;
 
-/* Is the library that runs 1.0 or later? If it is told to be strict, it refuses by itself some of what these functions are
- * for, and may keep the lines of a head otherwise. */
+/* Whether libmicrohttpd is 1.0 or later, as it is loaded, not as it was when this was compiled. Told to be strict, such a
+ * version refuses some of what the functions below refuse. It may lay out the lines of a head otherwise in memory. */
 bool http_library_checks_heads(void);
 
 /* Refuses a target with malformed percent-encoding or an encoded NUL. */

@@ -90,8 +90,8 @@ static bool take_connection(void *arg, int fd, const struct sockaddr *address, s
     return MHD_add_connection(f->daemons[f->next++ % f->n_daemons], fd, address, size) == MHD_YES;
 }
 
-/* Makes a library from 1.0 on refuse what a proxy may interpret differently. A program that was built with the headers of
- * an older one knows the option by its former name. */
+/* Makes libmicrohttpd from 1.0 on refuse what a proxy may interpret differently. The headers of older versions have only
+ * the option's former name, which later versions still take. */
 #if MHD_VERSION >= 0x01000000
 #define STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
 #else

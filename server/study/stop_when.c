@@ -229,7 +229,7 @@ static bool others_say(const bandit_engine *engine, uint32_t arm, double value, 
         status = bandit_insight_leave_one_out(insight, &list, &n, &error);
     for (size_t i = 0; status == BANDIT_OK && i < n; i++)
         so = so || (list[i].arm == arm && list[i].mean - TARGET_DEVIATIONS * list[i].std >= value);
-    if (status == BANDIT_NO_MEMORY || status == BANDIT_CANCELLED)
+    if (status == BANDIT_NO_MEMORY || status == BANDIT_CANCELLED) /* after others there is no advice */
         out->error = error;
     free(list);
     bandit_insight_free(insight);
@@ -276,7 +276,7 @@ static double at_most(size_t k, size_t n, double q)
     return sum;
 }
 
-/* A judgement takes longer than most picks. */
+/* Not after each batch: a judgement takes longer than most picks. */
 static bool is_due(uint64_t before, uint64_t now)
 {
     uint64_t next = FEWEST_FOR_REGRET;

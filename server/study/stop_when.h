@@ -23,10 +23,10 @@ typedef struct stop_before {
  *               good, less two deviations, too
  *   stagnation  without the points that only the last `results` results are of, the recommended point's mean would
  *               be worse by at most `gain` interquartile ranges of the points' values
- *   regret      of the functions that the model draws, so many have no point that is better than the recommended one by
- *               more than epsilon that this has `probability`, with 95 % confidence. There are max(20, 3 inputs)
- *               results.
- *               It is judged at 20 results and when they have grown by a sixth, and holds in between */
+ *   regret      with at least `probability` no point is better than the recommended one by more than epsilon. This is
+ *               shown with 95 % confidence by functions that are drawn from the model. It needs 20 results, and three
+ *               for each input. It is judged at 20 results and each time they have grown by a sixth; in between the
+ *               last judgement stands */
 stop_verdict stop_when_judge(study *s, const engine_source *source, int64_t through_seq,
                              const stop_before *before, engine_outcome *out);
 

@@ -335,7 +335,8 @@ static void readers_without_a_gap_do_not_let_the_log_grow(void **state)
     bool until_the_end = !atomic_exchange(&r.ended, true);
     pthread_join(thread, NULL);
     assert_true(until_the_end && r.rounds > 10);
-    assert_true(largest > 0 && largest <= 72u << 20);
+    /* Writes wait for readers only when the log is long. */
+    assert_true(largest > 24u << 20 && largest <= 72u << 20);
     for (int i = 0; i < 2; i++)
         connection_close(&r.readers[i]);
     store_close(s);

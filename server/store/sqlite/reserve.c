@@ -15,7 +15,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static const off_t reserve_bytes = 16 << 20; /* more than the write-ahead log's usual greatest length */
+static const off_t reserve_bytes =
+    16 << 20; /* more than the write-ahead log usually has beyond the database's file */
 static const off_t least_reserve = 1 << 20;
 static const off_t margin_bytes = 1 << 20; /* beyond the reserve, there must be this much for writes */
 static const double seconds_between_attempts = 0.5;

@@ -236,7 +236,7 @@ store_status sqlite_touch(store *s, store_error *err);
 
 /* ---- chores.c ------------------------------------------------------------------------------------------ */
 
-/* The write-ahead log begins anew: says when the next checkpoints are due. */
+/* The write-ahead log is empty or starts again: sets when the next checkpoints are due. */
 void sqlite_log_restarted(sqlite_store *s);
 void sqlite_after_commit(store *base);
 store_chore sqlite_chore(store *base);
