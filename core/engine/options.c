@@ -95,13 +95,13 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "In an open space: the unit in which values are warped, the interquartile range (quartiles) or, where that is "
            "less, twice the distance from the median to the better quartile (better_half). With in_turn, fits to an even "
            "number of results also try the better quarter and the better eighth of the values in place of the better "
-           "half, and take what makes the values likeliest. New studies with one objective in a space have in_turn; "
+           "half, and take the most likely of the three. New studies with one objective in a space have in_turn; "
            "studies that are older than this option have quartiles.",
            WORDS("quartiles", "better_half", "in_turn")),
     OPTION(SOURCE_TRUST, source_trust, WORD,
-           "Of a study with learn_from: what the older studies count while there are few results. What makes the results "
-           "likelier (evidence); or less, where the older studies contradict each other (agreement). New studies have "
-           "agreement; studies that are older than this option have evidence.",
+           "How far a study with learn_from trusts the older studies while it has few results: as far as they make the "
+           "results more likely (evidence), or less where the older studies contradict each other (agreement). New "
+           "studies have agreement; studies that are older than this option have evidence.",
            WORDS("evidence", "agreement")),
     OPTION(POPULATION, population, INTEGER,
            "Number of candidates that are alive.",

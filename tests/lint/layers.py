@@ -94,7 +94,7 @@ TABLE = [
     ),
     Folder(
         "server/base",
-        "what the server wants of the machine: configuration, log, clock, threads, sockets",
+        "what the server needs from the machine: configuration, log, clock, threads, sockets",
         "core/include proto/arrays proto/json_writer proto",
         "BLAS",
     ),
