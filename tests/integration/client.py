@@ -32,6 +32,7 @@ class Client:
     def __init__(self, host, port, timeout=60, token=None, judged=True):
         """judged: False for requests whose time is compared; with the contract's proxy it would be the proxy's."""
         self.token = token
+        self._timeout = timeout
         self._judge = JUDGE if judged else None
         self._connection = http.client.HTTPConnection(host, port, timeout=timeout)
 
@@ -86,9 +87,17 @@ class Client:
         return self._read(f"/v1/studies/{study}")
 
     def ask(self, study, count=1, **fields):
+        self._allow(self._timeout + fields.get("wait_seconds", 0))
         answer = self.post(f"/v1/studies/{study}/ask", {"count": count, **fields})
+        self._allow(self._timeout)
         assert answer.status == 200, answer
         return answer.json
+
+    def _allow(self, seconds):
+        """Sets how long an answer may take: the server may hold an ask for its wait_seconds."""
+        self._connection.timeout = seconds
+        if self._connection.sock:
+            self._connection.sock.settimeout(seconds)
 
     def tell(self, study, results):
         answer = self.post(f"/v1/studies/{study}/tell", {"results": results})
