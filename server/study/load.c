@@ -89,11 +89,43 @@ static void take_late(void *arg, const store_late_result *row)
 
 /* ---- the queue ----------------------------------------------------------------------------------------- */
 
-static void take_last_attempt(void *arg, const store_attempt *row)
+/* Attempts of this many trials between two are read along with theirs: each read is a round trip to PostgreSQL. */
+enum { READ_ALONG = 100 };
+
+/* Queued trials that were handed out before, by number. */
+typedef struct requeued {
+    trial **list;
+    size_t n;
+} requeued;
+
+static int compare_numbers(const void *x, const void *y)
 {
-    trial *t = arg;
-    t->requeued_at = row->ended_at;
-    t->released = strcmp(row->outcome, "released") == 0;
+    const trial *a = *(trial *const *)x, *b = *(trial *const *)y;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+/* Attempts come in the order of the log, so that the last one of a trial counts. */
+static void take_attempt(void *arg, const store_attempt *row)
+{
+    const requeued *r = arg;
+    trial wanted = {.id = row->trial}, *key = &wanted;
+    trial *const *found = bsearch(&key, r->list, r->n, sizeof(trial *), compare_numbers);
+    if (!found)
+        return;
+    (*found)->requeued_at = row->ended_at;
+    (*found)->released = strcmp(row->outcome, "released") == 0;
+}
+
+static store_status read_attempts(const study *s, requeued *r, store_error *err)
+{
+    store_status status = STORE_OK;
+    for (size_t from = 0, to; status == STORE_OK && from < r->n; from = to) {
+        for (to = from + 1; to < r->n && r->list[to]->id - r->list[to - 1]->id <= READ_ALONG;)
+            to++;
+        status = store_read_attempts(s->app->store, s->number, r->list[from]->id, r->list[to - 1]->id,
+                                     take_attempt, r, err);
+    }
+    return status;
 }
 
 static void take_retired(void *arg, uint32_t candidate)
@@ -114,21 +146,20 @@ static void take_last_batch(void *arg, const store_batch *row)
  * ended. */
 static store_status place_queued(study *s, store_error *err)
 {
-    store_status status = STORE_OK;
-    size_t n = 0, open = trial_queue_open(s->queue);
-    trial **queued = malloc((open ? open : 1) * sizeof(trial *)); /* a copy: moving trials changes the list */
-    if (!queued)
+    size_t open = trial_queue_open(s->queue);
+    requeued r = {.list = malloc((open ? open : 1) * sizeof(trial *))};
+    if (!r.list)
         return STORE_NO_MEMORY;
     for (trial *t = trial_queue_first(s->queue, TRIALS_QUEUED); t; t = trial_queue_next(t))
         if (t->issued_at != 0)
-            queued[n++] = t;
-    for (size_t i = 0; status == STORE_OK && i < n; i++) {
-        trial_queue_take(s->queue, queued[i]);
-        status = store_read_attempts(s->app->store, s->number, queued[i]->id, queued[i]->id,
-                                     take_last_attempt, queued[i], err);
-        trial_queue_put(s->queue, queued[i]);
-    }
-    free(queued);
+            r.list[r.n++] = t;
+    qsort(r.list, r.n, sizeof(trial *), compare_numbers);
+    for (size_t i = 0; i < r.n; i++)
+        trial_queue_take(s->queue, r.list[i]);
+    store_status status = read_attempts(s, &r, err);
+    for (size_t i = 0; i < r.n; i++)
+        trial_queue_put(s->queue, r.list[i]);
+    free(r.list);
     return status;
 }
 

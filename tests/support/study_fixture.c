@@ -152,7 +152,7 @@ study_answer study_call_wait(study_call *call)
 
 /* ---- the server ---------------------------------------------------------------------------------------- */
 
-study_fixture *study_fixture_new(void)
+static study_fixture *new_fixture(size_t evict_seconds)
 {
     study_fixture *f = malloc(sizeof *f);
     assert_non_null(f);
@@ -160,7 +160,7 @@ study_fixture *study_fixture_new(void)
                                     .max_values = 1000,
                                     .max_results = 1000,
                                     .max_waiting = 4,
-                                    .evict_seconds = 3600,
+                                    .evict_seconds = evict_seconds,
                                     .study_memory = (size_t)1 << 30}};
     f->app.config = &f->config;
     assert_int_equal(store_open_memory(&f->app.store, NULL), STORE_OK);
@@ -170,6 +170,11 @@ study_fixture *study_fixture_new(void)
     assert_non_null(f->app.computing = computing_new(2, f->app.pool));
     assert_non_null(f->app.registry = registry_new(&f->app));
     return f;
+}
+
+study_fixture *study_fixture_new(void)
+{
+    return new_fixture(3600);
 }
 
 void study_fixture_free(study_fixture *f)
@@ -189,6 +194,12 @@ void study_fixture_free(study_fixture *f)
 int study_fixture_setup(void **state)
 {
     *state = study_fixture_new();
+    return 0;
+}
+
+int study_fixture_setup_evicting(void **state)
+{
+    *state = new_fixture(0);
     return 0;
 }
 

@@ -19,6 +19,7 @@ void study_fixture_free(study_fixture *f);
 
 /* The same for cmocka_unit_test_setup_teardown: *state is the fixture. */
 int study_fixture_setup(void **state);
+int study_fixture_setup_evicting(void **state); /* idle studies without pending trials leave memory at once */
 int study_fixture_teardown(void **state);
 
 /* A study is created of this definition; its id is `id`. The test fails when that is refused. */
