@@ -162,18 +162,23 @@ static bool receive(pg_connection *c)
     return false;
 }
 
-/* Connects again, and then ends the statement whose answer was late: PQcancel waits for a connection of its own, without a
- * time limit, so the database must be there. */
+/* Ends the statement whose answer was late over the new connection, within the time that a read has. (PQcancel opens a
+ * connection of its own, and waits for it without a limit.) */
+static void end_late_statement(pg_connection *c)
+{
+    char sql[128 + sizeof c->late];
+    snprintf(sql, sizeof sql,
+             "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid || ' ' || backend_start = '%s'",
+             c->late);
+    if (*c->late && !pg_execute_text(c, sql, &c->error))
+        *c->late = '\0';
+}
+
 static void connect_again(pg_connection *c)
 {
-    char text[256];
     c->error = (store_error){0};
-    pg_connect(c, c->pool->uri, &c->error);
-    if (c->error.status || !c->late)
-        return;
-    pq.PQcancel(c->late, text, sizeof text);
-    pq.PQfreeCancel(c->late);
-    c->late = NULL;
+    if (!pg_connect(c, c->pool->uri, &c->error))
+        end_late_statement(c);
 }
 
 /* Sends all statements of the read over a new connection, and receives as many rows as have been taken. */
@@ -194,10 +199,8 @@ static void read_again(pg_connection *c)
 static bool note_late(pg_connection *c)
 {
     bool late = store_clock() >= c->deadline && pq.PQstatus(c->conn) == CONNECTION_OK;
-    if (late) {
-        pq.PQfreeCancel(c->late); /* of an earlier read, which nothing could end */
-        c->late = pq.PQgetCancel(c->conn);
-    }
+    if (late)
+        memcpy(c->late, c->session, sizeof c->late);
     return late;
 }
 

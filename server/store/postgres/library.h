@@ -8,7 +8,6 @@
 
 #define PQ_LIST(X)                                                                                           \
     X(PQbackendPID)                                                                                          \
-    X(PQcancel)                                                                                              \
     X(PQclear)                                                                                               \
     X(PQcmdStatus)                                                                                           \
     X(PQconnectdbParams)                                                                                     \
@@ -21,9 +20,7 @@
     X(PQexec)                                                                                                \
     X(PQfinish)                                                                                              \
     X(PQflush)                                                                                               \
-    X(PQfreeCancel)                                                                                          \
     X(PQfreemem)                                                                                             \
-    X(PQgetCancel)                                                                                           \
     X(PQgetResult)                                                                                           \
     X(PQgetisnull)                                                                                           \
     X(PQgetlength)                                                                                           \

@@ -43,13 +43,17 @@ typedef struct pg_parameters {
     Oid types[pg_most_parameters];
 } pg_parameters;
 
+/* A session's process and start, which no other session has. */
+typedef char pg_session[64];
+
 /* A connection with its prepared statements. Used by one thread at a time. */
 typedef struct pg_connection {
     sql_connection base;
     struct pg_connection *next; /* in the pool of readers */
     pg_store *store;            /* of the writer; NULL: this is a reader */
-    pg_store *pool;  /* of a reader, which connects again where its connection is lost; NULL: it does not */
-    PGconn *conn;    /* NULL: none */
+    pg_store *pool; /* of a reader, which connects again where its connection is lost; NULL: it does not */
+    PGconn *conn;   /* NULL: none */
+    pg_session session;
     double deadline; /* of store_clock: an answer that comes later counts as a lost connection; 0: none */
     double waits;    /* of a reader: s for which it waits for each answer; 0: for ever */
     bool prepared[PG_COUNT];
@@ -62,10 +66,10 @@ typedef struct pg_connection {
     /* Of a reader: its read so far, which begins again where the connection is lost. */
     struct pg_entry *asked; /* its statements */
     size_t n_asked, asked_capacity;
-    size_t taken;   /* rows of the last one */
-    uint64_t seen;  /* a hash of the rows of all */
-    PGcancel *late; /* ends the statement whose answer did not come in time; NULL: none is left to be ended */
-    size_t late_at; /* `taken` plus 1 at the last such answer; 0: none */
+    size_t taken;    /* rows of the last one */
+    uint64_t seen;   /* a hash of the rows of all */
+    pg_session late; /* the session whose answer did not come in time; "": none is to be ended */
+    size_t late_at;  /* `taken` plus 1 at the last such answer; 0: none */
 } pg_connection;
 
 /* One statement of a transaction. */
@@ -132,7 +136,7 @@ struct pg_store {
     int64_t generation, number;  /* of this server; of the last commit that is known to have happened */
     bool maybe_next;             /* one more may have happened: its answer was not received */
     int64_t studies;             /* the last number that a study has */
-    char session[64];            /* the last one that had the lock: its process and start */
+    pg_session session;          /* the last one that had the lock */
     atomic_bool taken;           /* another server has had the lock since: nothing is written any more */
     _Atomic double away_since;   /* of store_clock; 0: the database can be reached */
     _Atomic double unread_since; /* the same, for reads */

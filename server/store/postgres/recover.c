@@ -34,11 +34,9 @@ static store_status try_lock(pg_connection *c, bool *locked, store_error *err)
     return status;
 }
 
-static store_status note_session(pg_store *s, store_error *err)
+static void note_session(pg_store *s)
 {
-    return pg_read_text(
-        &s->writer, "SELECT pid || ' ' || backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()",
-        s->session, sizeof s->session, err);
+    memcpy(s->session, s->writer.session, sizeof s->session);
 }
 
 double pg_wait_seconds(const pg_store *s)
@@ -63,7 +61,9 @@ store_status pg_lock(pg_store *s, store_error *err)
     }
     if (!status && !locked)
         status = store_fail(err, STORE_BUSY, "%s is in use by another banditd", s->name);
-    return status ? status : note_session(s, err);
+    if (!status)
+        note_session(s);
+    return status;
 }
 
 store_status pg_take_over(pg_store *s, store_error *err)
@@ -136,7 +136,9 @@ static store_status lock_again(pg_store *s, store_error *err)
         pause_for(0.02);
         status = try_lock(&s->writer, &locked, err);
     }
-    return status ? status : note_session(s, err);
+    if (!status)
+        note_session(s);
+    return status;
 }
 
 /* One attempt, up to the number of the last commit. The update is there so that, on a database with synchronous

@@ -32,15 +32,16 @@ static void take_notice(void *arg, const PGresult *result)
 
 static store_status prepare_session(pg_connection *c, store_error *err)
 {
-    return pg_execute_text(
+    return pg_read_text(
         c,
         "SET search_path = banditd; SET client_encoding = 'UTF8'; SET statement_timeout = 0; SET lock_timeout = 0; "
         "SET idle_in_transaction_session_timeout = 0; SET plan_cache_mode = force_generic_plan; "
         "SET default_transaction_isolation = 'read committed'; SET tcp_keepalives_idle = 5; "
         "SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; "
         "SELECT set_config('synchronous_commit', 'on', false) "
-        "WHERE current_setting('synchronous_commit') IN ('off', 'local')",
-        err);
+        "WHERE current_setting('synchronous_commit') IN ('off', 'local'); "
+        "SELECT pid || ' ' || backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()",
+        c->session, sizeof c->session, err);
 }
 
 store_status pg_enter_pipeline(pg_connection *c, store_error *err)
@@ -89,8 +90,6 @@ void pg_disconnect(pg_connection *c)
 void pg_connection_clear(pg_connection *c)
 {
     pg_disconnect(c);
-    if (c->late)
-        pq.PQfreeCancel(c->late);
     free(c->bytes.bytes);
     free(c->asked);
 }
