@@ -1,5 +1,6 @@
 /* The best point within bounds that are measured, in 60 trials: the first points together, then one at a time.
  * BANDIT_TEST_FULL: the median of ten seeds; else of three. */
+#include "tests/support/functions.h"
 #include "tests/support/several_study.h"
 
 #include <math.h>
@@ -44,27 +45,10 @@ static void gramacy(const double *x, double *y)
 /* Hartmann's function of six variables within the unit ball: 3.32237, where the second metric is at least -1. */
 static void hartmann_6(const double *x, double *y)
 {
-    static const double alpha[] = {1.0, 1.2, 3.0, 3.2};
-    static const double a[4][6] = {{10, 3, 17, 3.5, 1.7, 8},
-                                   {0.05, 10, 17, 0.1, 8, 14},
-                                   {3, 3.5, 1.7, 10, 17, 8},
-                                   {17, 8, 0.05, 10, 0.1, 14}};
-    static const double p[4][6] = {{0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886},
-                                   {0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991},
-                                   {0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650},
-                                   {0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381}};
-    double norm = 0.0;
-    y[0] = 0.0;
-    for (size_t i = 0; i < 4; i++) {
-        double distance = 0.0;
-        for (size_t k = 0; k < 6; k++)
-            distance += a[i][k] * (x[k] - p[i][k]) * (x[k] - p[i][k]);
-        y[0] += alpha[i] * exp(-distance);
-    }
-    for (size_t k = 0; k < 6; k++)
-        norm += x[k] * x[k];
-    y[1] = -norm;
-    y[2] = 0.0;
+    y[0] = function_hartmann6(x, NULL);
+    y[1] = y[2] = 0.0;
+    for (size_t i = 0; i < 6; i++)
+        y[1] -= x[i] * x[i];
 }
 
 static int compare_reals(const void *a, const void *b)

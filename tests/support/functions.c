@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 double function_branin(const double x[2])
 {
@@ -24,6 +25,32 @@ double function_hartmann3(const double x[3])
         for (size_t j = 0; j < 3; j++)
             t += A[i][j] * (x[j] - P[i][j]) * (x[j] - P[i][j]);
         sum += c[i] * exp(-t);
+    }
+    return sum;
+}
+
+double function_hartmann6(const double x[6], double *gradient)
+{
+    static const double A[4][6] = {{10, 3, 17, 3.5, 1.7, 8},
+                                   {0.05, 10, 17, 0.1, 8, 14},
+                                   {3, 3.5, 1.7, 10, 17, 8},
+                                   {17, 8, 0.05, 10, 0.1, 14}};
+    static const double P[4][6] = {{0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886},
+                                   {0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991},
+                                   {0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650},
+                                   {0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381}};
+    static const double c[4] = {1.0, 1.2, 3.0, 3.2};
+    double sum = 0.0;
+    if (gradient)
+        memset(gradient, 0, 6 * sizeof *gradient);
+    for (size_t i = 0; i < 4; i++) {
+        double t = 0.0;
+        for (size_t j = 0; j < 6; j++)
+            t += A[i][j] * (x[j] - P[i][j]) * (x[j] - P[i][j]);
+        t = c[i] * exp(-t);
+        sum += t;
+        for (size_t j = 0; gradient && j < 6; j++)
+            gradient[j] -= 2.0 * A[i][j] * (x[j] - P[i][j]) * t;
     }
     return sum;
 }

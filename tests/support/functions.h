@@ -8,4 +8,7 @@ double function_branin(const double x[2]);
 /* Hartmann's of three variables, on the unit cube, as it is to be maximized: its maximum is 3.86278. */
 double function_hartmann3(const double x[3]);
 
+/* The same of six variables: its maximum is 3.32237. gradient: 6 entries; NULL: not needed. */
+double function_hartmann6(const double x[6], double *gradient);
+
 #endif

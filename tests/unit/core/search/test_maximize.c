@@ -2,6 +2,7 @@
 #include "core/search/maximize.h"
 
 #include "tests/support/dense_gp.h"
+#include "tests/support/functions.h"
 #include "tests/support/random_space.h"
 #include "tests/support/space_study.h"
 
@@ -306,44 +307,17 @@ static void refused_points(void **state)
     bandit_space_free(s);
 }
 
-/* Functions whose maxima are in the literature. */
-static double hartmann6(const double *x, double *gradient)
-{
-    static const double A[4][6] = {{10, 3, 17, 3.5, 1.7, 8},
-                                   {0.05, 10, 17, 0.1, 8, 14},
-                                   {3, 3.5, 1.7, 10, 17, 8},
-                                   {17, 8, 0.05, 10, 0.1, 14}};
-    static const double P[4][6] = {{0.1312, 0.1696, 0.5569, 0.0124, 0.8283, 0.5886},
-                                   {0.2329, 0.4135, 0.8307, 0.3736, 0.1004, 0.9991},
-                                   {0.2348, 0.1451, 0.3522, 0.2883, 0.3047, 0.6650},
-                                   {0.4047, 0.8828, 0.8732, 0.5743, 0.1091, 0.0381}};
-    static const double c[4] = {1.0, 1.2, 3.0, 3.2};
-    double sum = 0.0;
-    memset(gradient, 0, 6 * sizeof *gradient);
-    for (size_t i = 0; i < 4; i++) {
-        double t = 0.0;
-        for (size_t j = 0; j < 6; j++)
-            t += A[i][j] * (x[j] - P[i][j]) * (x[j] - P[i][j]);
-        t = c[i] * exp(-t);
-        sum += t;
-        for (size_t j = 0; j < 6; j++)
-            gradient[j] -= 2.0 * A[i][j] * (x[j] - P[i][j]) * t;
-    }
-    return sum;
-}
-
 static double hartmann6_slopes(void *context, const double *x, double *gradient)
 {
     (void)context;
-    return hartmann6(x, gradient);
+    return function_hartmann6(x, gradient);
 }
 
 static void hartmann6_values(void *context, const double *x, size_t n, double *out)
 {
-    double gradient[6];
     (void)context;
     for (size_t i = 0; i < n; i++)
-        out[i] = hartmann6(x + 6 * i, gradient);
+        out[i] = function_hartmann6(x + 6 * i, NULL);
 }
 
 static void known_maximum(void **state)
@@ -359,13 +333,13 @@ static void known_maximum(void **state)
     const bandit_objective objective = {NULL, hartmann6_values, hartmann6_slopes, NULL};
     for (uint64_t seed = 1; seed <= 20; seed++) {
         bandit_maximizer max = {0};
-        double coded[6], gradient[6];
+        double coded[6];
         bool found;
         assert_int_equal(bandit_maximizer_start(&max, s, NULL, seed, 0, &err), BANDIT_OK);
         double *grid = dense_alloc(max.n_grid, sizeof *grid);
         hartmann6_values(NULL, max.features, max.n_grid, grid);
         assert_int_equal(bandit_maximizer_run(&max, &objective, grid, 0, coded, &found, &err), BANDIT_OK);
-        assert_true(found && fabs(hartmann6(coded, gradient) - 3.32237) < 1e-4);
+        assert_true(found && fabs(function_hartmann6(coded, NULL) - 3.32237) < 1e-4);
         free(grid);
         bandit_maximizer_clear(&max);
     }
