@@ -2,6 +2,7 @@
  * sound, whatever became of what had not been synced. BANDITD_FAULTS=all cuts at every n, otherwise at some.
  */
 #include "server/store/sqlite/sqlite.h"
+#include "tests/support/store_directory.h"
 #include "tests/support/store_faults.h"
 #include "tests/support/store_fixture.h"
 
@@ -202,7 +203,7 @@ static void when_the_power_goes_what_was_answered_stays(void **state)
     char pristine[128];
     store_study x;
     (void)state;
-    store_fixture_directory(&directory);
+    store_directory_make(&directory);
     snprintf(pristine, sizeof pristine, "%s.pristine", directory.path);
     store *s = store_fixture_open(directory.path);
     store_fixture_history(s, "x", 3, 200);
@@ -228,7 +229,7 @@ static void when_the_power_goes_what_was_answered_stays(void **state)
         look(directory.path, &heard, x.last_seq);
     }
     print_message("%d cuts among %d calls, %d runs ended before\n", cuts, whole.calls, ended_before);
-    store_fixture_remove(&directory);
+    store_directory_remove(&directory);
 }
 
 /* A database that is being made is one, or an empty file, which becomes one. */
@@ -236,7 +237,7 @@ static void when_the_power_goes_at_the_first_start_the_next_one_succeeds(void **
 {
     store_directory directory;
     (void)state;
-    store_fixture_directory(&directory);
+    store_directory_make(&directory);
     int cuts = 0;
     for (int nth = 1;; nth += at_every_call() ? 1 : 5) {
         int status;
@@ -258,7 +259,7 @@ static void when_the_power_goes_at_the_first_start_the_next_one_succeeds(void **
     }
     assert_true(cuts > 5);
     print_message("%d cuts\n", cuts);
-    store_fixture_remove(&directory);
+    store_directory_remove(&directory);
 }
 
 static int create(const char *path, int nth)

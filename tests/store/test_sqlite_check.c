@@ -1,5 +1,6 @@
 /* Checks and copies of a database that may be in use. */
 #include "server/store/sqlite/sqlite.h"
+#include "tests/support/store_directory.h"
 #include "tests/support/store_faults.h"
 #include "tests/support/store_fixture.h"
 
@@ -13,20 +14,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static int set_up(void **state)
-{
-    static store_directory directory;
-    store_fixture_directory(&directory);
-    *state = &directory;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    store_fixture_remove(*state);
-    return 0;
-}
 
 static void take_last_seq(void *arg, const store_study *study)
 {
@@ -388,7 +375,7 @@ static void reads_inside_each_other_are_limited(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define T(test) cmocka_unit_test_setup_teardown(test, store_directory_setup, store_directory_teardown)
         T(checks_find_what_is_wrong),
         T(other_schemas_are_found),
         T(damaged_values_are_not_read),

@@ -1,5 +1,6 @@
 /* What has been answered stays: across closing, SIGKILL, full and failing disks. */
 #include "server/store/sqlite/sqlite.h"
+#include "tests/support/store_directory.h"
 #include "tests/support/store_faults.h"
 #include "tests/support/store_fixture.h"
 
@@ -20,18 +21,10 @@
 
 extern char **environ;
 
-static int set_up(void **state)
-{
-    static store_directory directory;
-    store_fixture_directory(&directory);
-    *state = &directory;
-    return 0;
-}
-
 static int tear_down(void **state)
 {
     store_faults_set(STORE_FAULT_NONE, 0, 0);
-    store_fixture_remove(*state);
+    store_directory_remove(*state);
     return 0;
 }
 
@@ -471,7 +464,7 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "write") == 0)
         return write_until_killed(argv[2]);
     static const struct CMUnitTest tests[] = {
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define T(test) cmocka_unit_test_setup_teardown(test, store_directory_setup, tear_down)
         T(closed_and_opened_nothing_has_changed),          T(tables_follow_from_the_log),
         T(killed_at_any_instant_nothing_answered_is_lost), T(a_write_too_large_for_the_disk_fails_alone),
         T(a_fault_fails_writes_and_they_recover_with_it),

@@ -1,6 +1,7 @@
 /* The write-ahead log that a killed server leaves: recovered if it is whole or torn at its end, refused if it
  * is damaged or another file's. */
 #include "server/store/sqlite/sqlite.h"
+#include "tests/support/store_directory.h"
 #include "tests/support/store_fixture.h"
 
 #include <fcntl.h>
@@ -16,20 +17,6 @@
 #include <cmocka.h>
 
 enum { frame = wal_frame_bytes, header = 32 };
-
-static int set_up(void **state)
-{
-    static store_directory directory;
-    store_fixture_directory(&directory);
-    *state = &directory;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    store_fixture_remove(*state);
-    return 0;
-}
 
 static void copy_file(const char *from, const char *to)
 {
@@ -288,7 +275,7 @@ static void a_log_without_its_database_is_kept(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define T(test) cmocka_unit_test_setup_teardown(test, store_directory_setup, store_directory_teardown)
         T(a_flipped_bit_is_not_a_torn_end),
         T(what_failed_commits_left_is_no_damage),
         T(a_torn_end_is_recovered),

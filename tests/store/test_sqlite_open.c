@@ -1,5 +1,6 @@
 /* The SQLite store and the file it is given: whose it is, of which version, in which shape. */
 #include "server/store/sqlite/sqlite.h"
+#include "tests/support/store_directory.h"
 #include "tests/support/store_fixture.h"
 
 #include <fcntl.h>
@@ -17,20 +18,6 @@
 #include <cmocka.h>
 
 extern char **environ;
-
-static int set_up(void **state)
-{
-    static store_directory directory;
-    store_fixture_directory(&directory);
-    *state = &directory;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    store_fixture_remove(*state);
-    return 0;
-}
 
 /* Opens in another process (this program with arguments, see main), as `user` when it is not 0. */
 static store_status open_elsewhere(const char *path, unsigned user)
@@ -503,7 +490,7 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "open") == 0)
         return open_and_close(argv[2], (uid_t)atoi(argv[3]));
     static const struct CMUnitTest tests[] = {
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define T(test) cmocka_unit_test_setup_teardown(test, store_directory_setup, store_directory_teardown)
         T(one_process_at_a_time),
         T(one_process_whatever_the_name),
         T(hard_links_are_refused),

@@ -1,5 +1,6 @@
 /* The settings of the connection that writes, and what a new database says of itself. */
 #include "server/store/sqlite/sqlite.h"
+#include "tests/support/store_directory.h"
 #include "tests/support/store_fixture.h"
 
 #include <setjmp.h>
@@ -7,20 +8,6 @@
 #include <stddef.h>
 
 #include <cmocka.h>
-
-static int set_up(void **state)
-{
-    static store_directory directory;
-    store_fixture_directory(&directory);
-    *state = &directory;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    store_fixture_remove(*state);
-    return 0;
-}
 
 typedef struct setting {
     const char *sql;
@@ -84,7 +71,7 @@ static void settings_are_in_force(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(settings_are_in_force, set_up, tear_down)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(
+        settings_are_in_force, store_directory_setup, store_directory_teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

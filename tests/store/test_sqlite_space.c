@@ -1,6 +1,7 @@
 /* Space and speed of the SQLite store: deleted rows leave, the write-ahead log stays small, and figures of
  * group commit and start-up (10 times as many rows with BANDITD_BENCH=1). */
 #include "server/store/sqlite/sqlite.h"
+#include "tests/support/store_directory.h"
 #include "tests/support/store_fixture.h"
 
 #include <pthread.h>
@@ -15,20 +16,6 @@
 #include <time.h>
 
 #include <cmocka.h>
-
-static int set_up(void **state)
-{
-    static store_directory directory;
-    store_fixture_directory(&directory);
-    *state = &directory;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    store_fixture_remove(*state);
-    return 0;
-}
 
 static double seconds(void)
 {
@@ -473,7 +460,7 @@ static void candidates_in_and_out(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define T(test) cmocka_unit_test_setup_teardown(test, store_directory_setup, store_directory_teardown)
         T(deleted_studies_leave_in_slices_also_after_a_restart),
         T(writes_go_on_while_a_study_is_removed),
         T(expired_answers_leave),

@@ -2,7 +2,6 @@
 
 #include "server/store/event.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -474,28 +473,4 @@ void store_fixture_expect_sound(const char *path)
     int problems = 0;
     assert_int_equal(store_check(path, print_problem, &problems, NULL), STORE_OK);
     assert_int_equal(problems, 0);
-}
-
-/* ---- directories --------------------------------------------------------------------------------------- */
-
-void store_fixture_directory(store_directory *out)
-{
-    snprintf(out->directory, sizeof out->directory, "/tmp/banditd-store-XXXXXX");
-    assert_non_null(mkdtemp(out->directory));
-    snprintf(out->path, sizeof out->path, "%s/test.db", out->directory);
-}
-
-void store_fixture_remove(const store_directory *directory)
-{
-    DIR *entries = opendir(directory->directory);
-    struct dirent *entry;
-    assert_non_null(entries);
-    while ((entry = readdir(entries))) {
-        char path[512];
-        snprintf(path, sizeof path, "%s/%s", directory->directory, entry->d_name);
-        if (entry->d_name[0] != '.')
-            assert_int_equal(unlink(path), 0);
-    }
-    closedir(entries);
-    assert_int_equal(rmdir(directory->directory), 0);
 }

@@ -56,19 +56,10 @@ void store_fixture_replay(store *from, store *to, const char *id);
 /* The study's tables are what its log makes of an empty store. */
 void store_fixture_expect_rebuilt(store *s, const char *id);
 
-/* A new directory (removed by store_fixture_remove), and <directory>/test.db in it. */
-typedef struct store_directory {
-    char directory[64];
-    char path[96];
-} store_directory;
-
 /* Opens a database that must open; says why when it does not. */
 store *store_fixture_open(const char *path);
 
 /* store_check finds nothing. */
 void store_fixture_expect_sound(const char *path);
-
-void store_fixture_directory(store_directory *out);
-void store_fixture_remove(const store_directory *directory);
 
 #endif

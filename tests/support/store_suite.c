@@ -51,7 +51,7 @@ static int set_up(void **state)
     store_migration migration;
     store_status status = STORE_OK;
     if (f->backend == SUITE_SQLITE)
-        store_fixture_directory(&f->directory);
+        store_directory_make(&f->directory);
     if (f->backend == SUITE_POSTGRES)
         status = suite_empty_postgres(&err);
     if (f->backend == SUITE_POSTGRES && !status)
@@ -68,7 +68,7 @@ static int tear_down(void **state)
     suite_state *f = *state;
     store_close(f->s);
     if (f->backend == SUITE_SQLITE)
-        store_fixture_remove(&f->directory);
+        store_directory_remove(&f->directory);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #ifndef TESTS_SUPPORT_STORE_SUITE_H
 #define TESTS_SUPPORT_STORE_SUITE_H
 
+#include "tests/support/store_directory.h"
 #include "tests/support/store_fixture.h"
 
 /* What a test is given as its state. */
