@@ -2,6 +2,7 @@
 #include "core/learning/fit_settings.h"
 
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,9 +17,12 @@ enum {
 static double extent_of(const bandit_arms *arms, size_t j)
 {
     double mean = 0.0, squares = 0.0;
-    for (size_t a = 0; a < arms->n; a++)
-        mean += bandit_arms_feature(arms, a, j) / (double)arms->n;
     for (size_t a = 0; a < arms->n; a++) {
+        bandit_pause_at(a);
+        mean += bandit_arms_feature(arms, a, j) / (double)arms->n;
+    }
+    for (size_t a = 0; a < arms->n; a++) {
+        bandit_pause_at(a);
         double e = bandit_arms_feature(arms, a, j) - mean;
         squares += e * e / (double)arms->n;
     }
