@@ -123,7 +123,7 @@ def with_results(client, name, trials):
     return name
 
 
-PROBES = 1000
+PROBES = 3800
 
 
 def probes(client):
