@@ -108,7 +108,8 @@ void bandit_several_look_list(bandit_several_engine *engine, uint32_t arm, doubl
 
 /* Looks at *n arms, as above; mean and known have a row of engine->n entries for each. Arms that cannot be on the front
  * are left out, at least if the goals, as for bandit_joint_start, have thresholds: some other arm keeps the bounds and
- * is better in every objective. Sets *n to how many are left, in their order. Errors: BANDIT_NO_MEMORY. */
+ * is better in every objective; or the arm breaks a bound that some other arm keeps. Sets *n to how many are left, in
+ * their order. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_several_look_front(bandit_several_engine *engine, const bandit_metric *goals,
                                         uint32_t *arms, size_t *n, double *mean, double *known,
                                         bandit_error *err);

@@ -93,24 +93,59 @@ static void rank_arms(const bandit_several_engine *e, const uint32_t *arms, size
         qsort(out, n, sizeof *out, compare_ranked);
 }
 
-/* Looks at the arms, those with large means first, unless one that keeps the bounds is above them. The rows of mean and
- * known that are not set begin with NAN. `above`: n entries. */
-static void look_at_undominated(bandit_several_engine *e, const bandit_joint *joint, const uint32_t *arms,
-                                const ranked *order, size_t n, double *mean, double *known, size_t *above)
+/* Whether some bound certainly holds with less than 1/2. */
+static bool breaks_a_bound(const bandit_several_engine *e, const bandit_joint *joint, uint32_t arm)
 {
-    size_t n_above = 0;
-    for (size_t i = 0; i < n && !bandit_pause(); i++) {
-        size_t at = order[i].at, k = 0;
-        double *row = mean + at * e->n;
-        while (k < n_above && !is_below(e, arms[at], mean + above[k] * e->n))
-            k++;
-        row[0] = (double)NAN;
-        if (k < n_above)
-            continue;
-        bandit_several_look_list(e, arms[at], row, known + at * e->n);
-        if (bandit_joint_is_feasible(joint, row, known + at * e->n))
-            above[n_above++] = at;
+    for (size_t j = 0; j < e->n; j++) {
+        const bandit_gain_selector *s = selector(e, j);
+        double mean = s->mean[arm], error = s->posterior->mean_error;
+        if (with_slack(mean + error) < joint->metrics[j].low ||
+            with_slack(error - mean) < -joint->metrics[j].high)
+            return true;
     }
+    return false;
+}
+
+/* Arms to look at: n of them in this order, in the rows of mean and known that `at` says; `above`: n entries. */
+typedef struct look_list {
+    const bandit_joint *joint;
+    const uint32_t *arms;
+    ranked *order;
+    size_t n, *above, n_above;
+    double *mean, *known;
+} look_list;
+
+/* Looks at the arms that break a bound, or at the others, unless an arm that keeps the bounds is above them. */
+static void look_at_undominated(bandit_several_engine *e, look_list *l, bool breaking)
+{
+    for (size_t i = 0; i < l->n && !bandit_pause(); i++) {
+        size_t at = l->order[i].at, k = 0;
+        double *row = l->mean + at * e->n, *known = l->known + at * e->n;
+        if (breaks_a_bound(e, l->joint, l->arms[at]) != breaking)
+            continue;
+        while (k < l->n_above && !is_below(e, l->arms[at], l->mean + l->above[k] * e->n))
+            k++;
+        if (k < l->n_above)
+            continue;
+        bandit_several_look_list(e, l->arms[at], row, known);
+        if (bandit_joint_is_feasible(l->joint, row, known))
+            l->above[l->n_above++] = at;
+    }
+}
+
+/* Leaves out the rows that begin with NAN; returns how many are left. */
+static size_t keep_rows(size_t width, uint32_t *arms, size_t n, double *mean, double *known)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(mean[i * width]))
+            continue;
+        arms[kept] = arms[i];
+        memmove(mean + kept * width, mean + i * width, width * sizeof *mean);
+        memmove(known + kept * width, known + i * width, width * sizeof *known);
+        kept++;
+    }
+    return kept;
 }
 
 bandit_status bandit_several_look_front(bandit_several_engine *e, const bandit_metric *goals, uint32_t *arms,
@@ -118,32 +153,28 @@ bandit_status bandit_several_look_front(bandit_several_engine *e, const bandit_m
 {
     bandit_joint joint = {.n = e->n};
     bandit_status status = BANDIT_OK;
-    size_t kept = 0, width = e->n;
     memcpy(joint.metrics, goals, e->n * sizeof *goals);
     if (!goals[0].has_threshold) { /* the reference point depends on all means */
         for (size_t i = 0; i < *n && !bandit_pause(); i++)
-            bandit_several_look_list(e, arms[i], mean + i * width, known + i * width);
+            bandit_several_look_list(e, arms[i], mean + i * e->n, known + i * e->n);
         return BANDIT_OK;
     }
-    ranked *order = bandit_alloc(*n, sizeof *order);
-    size_t *above = bandit_alloc(*n, sizeof *above);
-    if (order && above) {
-        rank_arms(e, arms, *n, order);
-        look_at_undominated(e, &joint, arms, order, *n, mean, known, above);
-        for (size_t i = 0; i < *n; i++) {
-            if (isnan(mean[i * width]))
-                continue;
-            arms[kept] = arms[i];
-            memmove(mean + kept * width, mean + i * width, width * sizeof *mean);
-            memmove(known + kept * width, known + i * width, width * sizeof *known);
-            kept++;
-        }
-        *n = kept;
+    look_list l = {.joint = &joint, .arms = arms, .n = *n, .mean = mean, .known = known};
+    l.order = bandit_alloc(*n, sizeof *l.order);
+    l.above = bandit_alloc(*n, sizeof *l.above);
+    if (l.order && l.above) {
+        for (size_t i = 0; i < *n; i++)
+            mean[i * e->n] = (double)NAN;
+        rank_arms(e, arms, *n, l.order);
+        look_at_undominated(e, &l, false);
+        if (l.n_above == 0) /* which of them comes next to the bounds? */
+            look_at_undominated(e, &l, true);
+        *n = keep_rows(e->n, arms, *n, mean, known);
     } else {
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
-    free(order);
-    free(above);
+    free(l.order);
+    free(l.above);
     return status;
 }
 

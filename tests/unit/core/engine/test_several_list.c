@@ -17,13 +17,13 @@
 
 enum { TOLD = 60 };
 
-/* A front from (0, 1) to (1, 0); the third metric is the first coordinate. */
+/* A front from (0, 1) to (1, 0), where the second coordinate, which is the third metric, is 0. */
 static void fan(const double *x, double *y)
 {
     double far = 1.0 - 0.8 * x[1];
     y[0] = far * x[0];
     y[1] = far * (1.0 - x[0] * x[0]);
-    y[2] = x[0];
+    y[2] = x[1];
 }
 
 /* What the models say of the arms with results. */
@@ -74,29 +74,38 @@ static bool is_feasible(bandit_several_engine *e, const looked *l, size_t i)
     return bandit_joint_is_feasible(&joint, l->mean[i], l->known[i]);
 }
 
-/* Whether another arm keeps the bounds and has larger means of both objectives. */
-static bool is_dominated(bandit_several_engine *e, const looked *all, size_t i)
+/* Whether another arm has larger means of both objectives, and keeps the bounds if `feasible`. */
+static bool is_dominated(bandit_several_engine *e, const looked *all, size_t i, bool feasible)
 {
     for (size_t k = 0; k < all->n; k++)
-        if (is_feasible(e, all, k) && all->mean[k][0] > all->mean[i][0] && all->mean[k][1] > all->mean[i][1])
+        if ((!feasible || is_feasible(e, all, k)) && all->mean[k][0] > all->mean[i][0] &&
+            all->mean[k][1] > all->mean[i][1])
             return true;
     return false;
 }
 
-static void front_of(const bandit_metric *metrics, size_t *kept, size_t *on_front)
+/* How many arms of a study are looked at, and how many are on the front; of these, how many would not be if arms that
+ * break a bound counted. */
+typedef struct counts {
+    size_t kept, feasible, front, below_broken;
+} counts;
+
+static counts front_of(const bandit_metric *metrics)
 {
     several s;
     looked all, some;
+    counts c = {0};
     bandit_several_engine *e = told_engine(&s, metrics);
     look_at_all(e, &all);
     look_at_front(e, &some);
-    *kept = some.n;
-    *on_front = 0;
+    c.kept = some.n;
     for (size_t i = 0, at = 0; i < all.n; i++) {
-        bool is_kept = at < some.n && some.arms[at] == i;
-        bool dominated = is_dominated(e, &all, i);
-        *on_front += !dominated;
-        assert_true(is_kept || dominated); /* nothing that may be on the front is left out */
+        bool is_kept = at < some.n && some.arms[at] == i, feasible = is_feasible(e, &all, i);
+        bool front = feasible && !is_dominated(e, &all, i, true);
+        c.feasible += feasible;
+        c.front += front;
+        c.below_broken += front && is_dominated(e, &all, i, false);
+        assert_true(is_kept || !front); /* nothing on the front is left out */
         if (!is_kept)
             continue;
         assert_memory_equal(some.mean[at], all.mean[i], sizeof all.mean[i]);
@@ -104,45 +113,59 @@ static void front_of(const bandit_metric *metrics, size_t *kept, size_t *on_fron
         at++;
     }
     several_close(&s);
+    return c;
 }
 
 static void dominated_arms_are_left_out(void **unused)
 {
     (void)unused;
-    size_t kept, on_front;
     const bandit_metric metrics[] = {several_objective(-1.0), several_objective(-1.0),
                                      several_at_least(-5.0)};
-    front_of(metrics, &kept, &on_front);
-    assert_true(on_front >= 3 && kept < TOLD / 2);
+    counts c = front_of(metrics);
+    assert_int_equal(c.feasible, TOLD);
+    assert_true(c.front >= 3 && c.kept < TOLD / 2);
 }
 
-/* Arms that break a bound put nobody else off the front. */
-static void arms_below_a_bound_hide_none(void **unused)
+/* Arms that break a bound, from below or from above, are left out and put nobody else off the front. */
+static void arms_that_break_a_bound_are_left_out(void **unused)
 {
     (void)unused;
-    size_t kept, on_front, free_kept, free_front;
-    bandit_metric metrics[] = {several_objective(-1.0), several_objective(-1.0), several_at_least(-5.0)};
-    front_of(metrics, &free_kept, &free_front);
-    metrics[2].low = 0.5;
-    front_of(metrics, &kept, &on_front);
-    assert_true(on_front > free_front && kept > free_kept);
+    bandit_metric metrics[] = {several_objective(-1.0), several_objective(-1.0), several_at_least(0.5)};
+    counts c = front_of(metrics);
+    assert_true(c.front > 0 && c.below_broken == c.front);
+    assert_true(c.feasible < TOLD && c.kept <= c.feasible);
+    metrics[2].low = -INFINITY;
+    metrics[2].high = 0.5;
+    c = front_of(metrics);
+    assert_true(c.front > 0 && c.below_broken == 0);
+    assert_true(c.feasible < TOLD && c.kept <= c.feasible);
+}
+
+/* While the bounds are sought, the arm that comes next to them matters. */
+static void without_a_feasible_arm_all_are_looked_at(void **unused)
+{
+    (void)unused;
+    const bandit_metric metrics[] = {several_objective(-1.0), several_objective(-1.0),
+                                     several_at_least(50.0)};
+    counts c = front_of(metrics);
+    assert_int_equal(c.feasible, 0);
+    assert_int_equal(c.kept, TOLD);
 }
 
 /* The reference point depends on the means of all arms. */
 static void without_thresholds_all_are_looked_at(void **unused)
 {
     (void)unused;
-    size_t kept, on_front;
     const bandit_metric metrics[] = {several_objective(NAN), several_objective(NAN), several_at_least(-5.0)};
-    front_of(metrics, &kept, &on_front);
-    assert_int_equal(kept, TOLD);
+    assert_int_equal(front_of(metrics).kept, TOLD);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dominated_arms_are_left_out),
-        cmocka_unit_test(arms_below_a_bound_hide_none),
+        cmocka_unit_test(arms_that_break_a_bound_are_left_out),
+        cmocka_unit_test(without_a_feasible_arm_all_are_looked_at),
         cmocka_unit_test(without_thresholds_all_are_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
