@@ -335,7 +335,7 @@ static double widening(const bandit_several_engine *e, uint64_t number)
     return fmax(1.0, fmin(widest, (double)(ledger->n - visited) / patience));
 }
 
-/* Whether no metric's noise gives a reason to evaluate a point twice, as in space_picks.c. */
+/* Whether no metric's noise gives a reason to evaluate a point twice, as in space_objective.c. */
 static bool is_silent(const bandit_several_engine *e)
 {
     bool all = true;

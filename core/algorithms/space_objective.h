@@ -1,0 +1,31 @@
+/* What the next pick of a space maximizes: the acquisition or a sampled function, less a penalty where evaluations
+ * fail; and which points may be picked. */
+#ifndef CORE_ALGORITHMS_SPACE_OBJECTIVE_H
+#define CORE_ALGORITHMS_SPACE_OBJECTIVE_H
+
+#include "core/algorithms/space_engine.h"
+
+typedef struct bandit_space_objective {
+    bandit_space_engine *e;
+    bandit_space_batch *b;
+    const bandit_select_limits *limits;
+    bandit_acquisition acquisition;
+    bool strict; /* exclude repeats for which there is no reason, and points in flight where options say so */
+    double penalty; /* for a point that is sure to fail; 0: nothing has failed */
+    double *means, *variances;
+    double *slope; /* dimension: gradient of the shortfall */
+} bandit_space_objective;
+
+/* Learns where evaluations fail, unless nothing has changed, and what that means for the grid, which must be there.
+ * Errors: BANDIT_NO_MEMORY and those of bandit_feasibility_learn_arms. */
+bandit_status bandit_space_learn_failures(bandit_space_engine *e, const bandit_space_batch *b,
+                                          const bandit_select_limits *limits, bandit_error *err);
+
+/* The penalty that goes with an acquisition. */
+double bandit_space_penalty(const bandit_space_engine *e, const bandit_space_batch *b,
+                            const bandit_acquisition *acquisition);
+
+/* For the maximizer; *c must outlive it. */
+bandit_objective bandit_space_objective_functions(bandit_space_objective *c);
+
+#endif
