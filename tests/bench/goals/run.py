@@ -9,6 +9,7 @@ hypervolume (of the hypervolume itself where that is unknown), or of how far the
 one, and the CPU time per trial, banditd's being that of its server."""
 
 import argparse
+import functools
 import hashlib
 import json
 import math
@@ -23,7 +24,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(HERE), str(ROOT / "clients" / "python" / "src"), str(ROOT / "tests"), str(ROOT / "tests" / "integration")]
-from tasks import PROBLEMS  # noqa: E402
+from tasks import PROBLEMS, Table  # noqa: E402
 
 SHOWN = (25, 50, 100, 200)
 ENVIRONMENTS = {"optuna-tpe": "optuna", "optuna-nsga2": "optuna", "optuna-gp": "optuna", "botorch": "botorch"}
@@ -126,7 +127,15 @@ def reached(problem, values):
     feasible = [v[:k] for v in values if all(c <= 0 for c in v[k:])]
     if k == 1:
         return min((v[0] for v in feasible), default=math.inf) - problem.best
-    return volume(feasible, problem.reference) / (problem.best or 1)
+    return volume(feasible, problem.reference) / best_volume(problem)
+
+
+@functools.cache
+def best_volume(problem):
+    """Of a list, that of all its points; 1 where it is unknown."""
+    if problem.listed:
+        return volume([problem.measure(x) for x in problem.points()], problem.reference)
+    return problem.best or 1
 
 
 class Results:
@@ -196,12 +205,27 @@ def with_server(given):
         run_all(given, ["banditd"])
 
 
-def elsewhere(given, name):
-    """Runs a rival with the interpreter that has it."""
+def python_of(environment):
     sys.path.append(str(HERE.parent / "quality"))
     import environments
 
-    python = environments.python_of(ENVIRONMENTS[name], ROOT / "build" / "quality" / "envs")
+    return environments.python_of(environment, ROOT / "build" / "quality" / "envs")
+
+
+def load_tables(given):
+    for table in problems_of(given):
+        if not isinstance(table, Table):
+            continue
+        path = ROOT / "build" / "goals" / f"{'-'.join(table.data_sets)}.json"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run([python_of("tasks"), HERE / "lcbench.py", path, *table.data_sets], check=True)
+        table.load(path)
+
+
+def elsewhere(given, name):
+    """Runs a rival with the interpreter that has it."""
+    python = python_of(ENVIRONMENTS[name])
     command = [python, __file__, *sys.argv[1:], "--inside", name]
     if subprocess.run(command, env={**os.environ, **ONE_THREAD}).returncode:
         sys.exit(f"{name} failed")
@@ -246,6 +270,7 @@ def main():
     arguments.add_argument("--table", action="store_true", help="only the table of what is there")
     arguments.add_argument("--inside", help=argparse.SUPPRESS)
     given = arguments.parse_args()
+    load_tables(given)
     if given.inside:
         return run_all(given, [given.inside])
     names = [] if given.table else given.samplers.split(",")

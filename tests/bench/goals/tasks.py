@@ -6,10 +6,13 @@ hypervolume or the smallest feasible value, from the literature or a closed form
 
 Branin-Currin, ZDT1, DTLZ2 and vehicle safety are scaled as in BoTorch's test functions; the four-bar truss is RE2-4-1 and
 the vehicle RE3-5-4 of Tanabe and Ishibuchi (2020). Gardner's two are of Gardner et al. (2014). Welded beam and speed reducer
-are those of ../constrained, here with their rules as outcomes."""
+are those of ../constrained, here with their rules as outcomes. The two tables are settings of a neural network, of which one is
+sought that is good on two data sets (LCBench, Zimmer et al. 2021)."""
 
+import json
 import math
 import pathlib
+import statistics
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "constrained"))
@@ -33,6 +36,33 @@ class Problem:
     def at(self, unit):
         x = [low + u * (high - low) for u, (low, high) in zip(unit, self.bounds)]
         return [float(round(v)) if i in self.whole else v for i, v in enumerate(x)]
+
+
+class Table(Problem):
+    """The settings of LCBench as a list, and their errors on two data sets. `load` comes before all else."""
+
+    def __init__(self, first, second):
+        super().__init__(f"LCBench: {first}, {second}", [], self._look_up, 2, listed=2000)
+        self.data_sets = [first, second]
+
+    def load(self, path):
+        self._rows = json.loads(path.read_text())
+        width = len(self._rows[0]) - 2
+        columns = list(zip(*self._rows))
+        self.bounds = [(min(c), max(c)) for c in columns[:width]]
+        self.reference = [statistics.median(c) for c in columns[width:]]  # half of the settings are of no interest
+        self._points = [row[:width] for row in self._rows]
+        self._errors = [row[width:] for row in self._rows]
+
+    def points(self):
+        return self._points
+
+    def _look_up(self, x):
+        """x may have been scaled and scaled back."""
+        away = [sum(((a - b) / (high - low)) ** 2 for a, b, (low, high) in zip(x, p, self.bounds)) for p in self._points]
+        nearest = min(range(len(away)), key=away.__getitem__)
+        assert away[nearest] < 1e-12, x
+        return self._errors[nearest]
 
 
 def _halton(i, base):
@@ -142,6 +172,8 @@ PROBLEMS = [
     Problem("vehicle safety", *VEHICLE, 246.816),
     Problem("four-bar truss", [(1, 3), (ROOT2, 3), (ROOT2, 3), (1, 3)], _truss, 2, 0, (2800, 0.04)),
     Problem("list of 20 000 vehicles", *VEHICLE, listed=20000),
+    Table("adult", "airlines"),
+    Table("Amazon_employee_access", "higgs"),
     Problem("Gardner 1", [(0, 6)] * 2, _gardner1, 1, 1, best=-2.0),
     Problem("Gardner 2", [(0, 6)] * 2, _gardner2, 1, 1, best=0.253236),
     Problem("Hartmann-6, norm at most 1", [UNIT] * 6, _hartmann, 1, 1, best=-3.32237),
