@@ -7,6 +7,7 @@
 #include "server/notify/notify.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -202,12 +203,30 @@ static void put(http_request *request, wire_notify *receivers)
     store_submit(write, stored_list, n);
 }
 
+static wire_status decode(wire_notify **receivers, const http_request *request, wire_errors *errors)
+{
+    wire_status status = wire_decode_notify(receivers, request->body, request->body_size, errors);
+    bool refused = false;
+    for (size_t i = 0; status == WIRE_OK && i < (*receivers)->n; i++) {
+        char pointer[40];
+        if (!notify_refuses(request->app->notify, (*receivers)->list[i].url))
+            continue;
+        snprintf(pointer, sizeof pointer, "/notify/%zu/url", i);
+        wire_errors_add(errors, pointer, NOTIFY_REFUSAL);
+        refused = true;
+    }
+    if (!refused)
+        return status;
+    wire_notify_free(*receivers);
+    return errors->no_memory ? WIRE_NO_MEMORY : WIRE_INVALID;
+}
+
 void handle_notify_put(http_request *request)
 {
     wire_notify *receivers;
     wire_errors errors = {0};
     char why[200];
-    wire_status status = wire_decode_notify(&receivers, request->body, request->body_size, &errors);
+    wire_status status = decode(&receivers, request, &errors);
     if (status != WIRE_OK) {
         http_answer_undecodable(request, status, &errors);
     } else if (receivers->n > 0 && !notify_can_send(why, sizeof why)) {

@@ -1,6 +1,8 @@
 #include "server/notify/internal.h"
 
+#include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The blocks that IANA's registry of special-purpose addresses does not call globally reachable, and multicast. */
@@ -65,4 +67,23 @@ bool address_is_public(const struct sockaddr *address)
         return is_public_6((const unsigned char *)&in.sin6_addr);
     }
     return false;
+}
+
+bool address_in_url_is_private(const char *url)
+{
+    const char *after = strstr(url, "://"), *start = after ? after + 3 : url;
+    bool bracket = *start == '[';
+    start += bracket;
+    char host[64]; /* longer than any address */
+    size_t size = strcspn(start, bracket ? "]" : ":/?");
+    if (size >= sizeof host)
+        return false;
+    snprintf(host, sizeof host, "%.*s", (int)size, start);
+    struct addrinfo *address = NULL;
+    const struct addrinfo numeric = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
+    if (getaddrinfo(host, NULL, &numeric, &address) != 0)
+        return false;
+    bool is_private = !address_is_public(address->ai_addr);
+    freeaddrinfo(address);
+    return is_private;
 }

@@ -26,6 +26,9 @@ void message_sign(char out[SIGNATURE_SIZE], const char *secret, const char *id, 
 /* Does the address belong to some host of the internet, and neither to this machine nor to a network of its own? */
 bool address_is_public(const struct sockaddr *address);
 
+/* Whether the host of a URL is an address that is not public. False for names. */
+bool address_in_url_is_private(const char *url);
+
 /* ---- receiver.c: with the lock ------------------------------------------------------------------------- */
 
 typedef struct delivery {

@@ -19,6 +19,11 @@ notify *notify_new(bool with_private)
     return n;
 }
 
+bool notify_refuses(const notify *n, const char *url)
+{
+    return !n->with_private && address_in_url_is_private(url);
+}
+
 void notify_free(notify *n)
 {
     if (!n)

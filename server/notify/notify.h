@@ -30,6 +30,10 @@ notify *notify_new(bool with_private);
 /* Ends the thread. Call when nothing is posted any more. NULL is fine. */
 void notify_free(notify *n);
 
+/* Is the URL's host an address at which nobody is notified? Names are judged when they are connected to. */
+bool notify_refuses(const notify *n, const char *url);
+#define NOTIFY_REFUSAL "the address is not public; --notify-private allows it"
+
 /* Can notifications be sent? False: why says what is missing. Loads libcurl. */
 bool notify_can_send(char *why, size_t size);
 

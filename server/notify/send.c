@@ -109,7 +109,7 @@ static void finish_transfer(notify *n, receiver *r, CURLcode result, int64_t now
     (lib.curl_easy_getinfo)(r->easy, CURLINFO_RESPONSE_CODE, &status);
     bool too_long = r->answer_bytes > ANSWER_BYTES;
     if (r->refused_address && result != CURLE_OK)
-        snprintf(error, sizeof error, "the address is not public; --notify-private allows it");
+        snprintf(error, sizeof error, NOTIFY_REFUSAL);
     else if (result != CURLE_OK && !too_long)
         snprintf(error, sizeof error, "%s", lib.curl_easy_strerror(result));
     else if (status / 100 == 3)

@@ -191,7 +191,19 @@ def test_addresses_that_are_not_public_are_refused():
     with Receiver() as receiver, Server() as server:
         client = server.client()
         port = receiver.server.server_port
-        put(client, *[{"url": f"http://{host}:{port}/"} for host in ("127.0.0.1", "localhost", "[::1]", "2130706433")])
+        hosts = ("127.0.0.1", "[::1]", "2130706433", "10.1", "169.254.169.254", "[::ffff:192.168.0.1]")
+        wanted = [{"url": f"http://{host}:{port}/"} for host in hosts]
+        answer = client.put("/v1/notify", {"notify": [{"url": "https://example.org/"}, *wanted]})
+        assert answer.status == 422
+        detail = "the address is not public; --notify-private allows it"
+        assert answer.json["errors"] == [{"pointer": f"/notify/{i + 1}/url", "detail": detail} for i in range(len(hosts))]
+        assert shown(client) == []  # what was wrong changed nothing
+
+
+def test_names_of_such_addresses_are_not_connected_to():
+    with Receiver() as receiver, Server() as server:
+        client = server.client()
+        put(client, {"url": f"http://localhost:{receiver.server.server_port}/"})
         client.create(definition(id="s"))
         client.request("PATCH", "/v1/studies/s", {"state": "finished"})
         eventually(lambda: all(entry["last_error"] for entry in shown(client)))
