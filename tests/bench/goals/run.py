@@ -27,7 +27,7 @@ sys.path[:0] = [str(HERE), str(ROOT / "clients" / "python" / "src"), str(ROOT / 
 from tasks import PROBLEMS, Table  # noqa: E402
 
 SHOWN = (25, 50, 100, 200)
-ENVIRONMENTS = {"optuna-tpe": "optuna", "optuna-nsga2": "optuna", "optuna-gp": "optuna", "botorch": "botorch"}
+ENVIRONMENTS = {"optuna-tpe": "optuna", "optuna-nsga2": "optuna", "optuna-gp": "optuna", "botorch": "botorch", "vizier": "vizier"}
 SAMPLERS = ("banditd", "uniform", *ENVIRONMENTS)
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
@@ -172,7 +172,7 @@ def label_of(name, given):
 def version_of(name):
     import importlib.metadata
 
-    package = ENVIRONMENTS.get(name)
+    package = {"vizier": "google-vizier"}.get(name, ENVIRONMENTS.get(name))
     return importlib.metadata.version(package) if package else ""
 
 
