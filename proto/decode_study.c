@@ -34,6 +34,7 @@ static void fill_stopping(wire_object *definition, wire_stopping *stopping)
     if (!json || !wire_object_open(&o, definition->decoder, &at, json))
         return;
     bool understood = wire_take_word(&o, "rule", WIRE_REQUIRED, rules, &rule);
+    wire_take_boolean(&o, "safe", &stopping->safe);
     if (understood && rule == 0) {
         stopping->rule = WIRE_STOPPING_MEDIAN;
         wire_take_given_integer(&o, "min_steps", 1, WIRE_MAX_INTEGER, &stopping->min_steps);

@@ -273,6 +273,10 @@ static void encode_stopping(wire_writer *w, const wire_stopping *stopping)
     wire_given_integer(w, "min_trials", stopping->min_trials);
     wire_given_integer(w, "min_resource", stopping->min_resource);
     wire_given_integer(w, "reduction", stopping->reduction);
+    if (stopping->safe) {
+        wire_key(w, "safe");
+        wire_boolean(w, true);
+    }
     wire_object_end(w);
 }
 

@@ -160,6 +160,7 @@ typedef struct wire_stopping {
     wire_stopping_rule rule;
     wire_integer min_steps, min_trials;   /* median */
     wire_integer min_resource, reduction; /* successive halving */
+    bool safe; /* not at a step at which the rule would have stopped the best complete trial */
 } wire_stopping;
 
 /* A rule that ends the study, or advises to end it. */

@@ -43,6 +43,13 @@ void stopping_curve_clear(stopping_curve *curve)
     *curve = (stopping_curve){0};
 }
 
+stopping_curve stopping_curve_until(const stopping_curve *curve, int64_t step)
+{
+    size_t at = find_step(curve, step);
+    bool there = at < curve->n && curve->steps[at] == step;
+    return (stopping_curve){.steps = curve->steps, .values = curve->values, .n = at + there};
+}
+
 static bool is_better(double a, double b, bool minimize)
 {
     return minimize ? a < b : a > b;

@@ -19,6 +19,9 @@ typedef struct stopping_curve {
 bool stopping_curve_set(stopping_curve *curve, int64_t step, double value);
 void stopping_curve_clear(stopping_curve *curve);
 
+/* The part up to a step. It shares the memory of `curve`. */
+stopping_curve stopping_curve_until(const stopping_curve *curve, int64_t step);
+
 /* Median stopping (Golovin et al. 2017, Google Vizier, section 3.2.1). Each of the n finished trials that has
  * a step up to the trial's step contributes the average of its values up to that step. The trial should stop
  * if its best value is worse than the median of these averages. It never stops before it has measured

@@ -22,6 +22,7 @@ typedef struct attempt_curve {
 typedef struct counting {
     int32_t attempt;
     bool finished; /* with a value */
+    double value;
 } counting;
 
 /* All curves, in memory from the first measurement until the study leaves memory. */
@@ -84,7 +85,7 @@ static bool set_point(struct study_curves *curves, int64_t number, int32_t attem
     return stopping_curve_set(&found->curve, step, value);
 }
 
-static bool set_counting(struct study_curves *curves, int64_t number, int32_t attempt, bool finished)
+static bool set_counting(struct study_curves *curves, int64_t number, counting now)
 {
     if ((size_t)number > curves->n_trials) {
         size_t n = 2 * (size_t)number;
@@ -95,14 +96,15 @@ static bool set_counting(struct study_curves *curves, int64_t number, int32_t at
         curves->trials = trials;
         curves->n_trials = n;
     }
-    curves->trials[number - 1] = (counting){.attempt = attempt, .finished = finished};
+    curves->trials[number - 1] = now;
     return true;
 }
 
 void study_note_progress(study *s, const trial *t)
 {
     bool closed = t->state != TRIAL_QUEUED && t->state != TRIAL_PENDING;
-    if (s->curves && !set_counting(s->curves, t->id, t->attempt, closed && t->has_value))
+    counting now = {.attempt = t->attempt, .finished = closed && t->has_value, .value = t->value};
+    if (s->curves && !set_counting(s->curves, t->id, now))
         study_drop_curves(s); /* loaded again when needed */
 }
 
@@ -126,7 +128,8 @@ static void take_trial(void *arg, const store_trial *row)
 {
     struct study_curves *curves = arg;
     bool closed = row->state != TRIAL_QUEUED && row->state != TRIAL_PENDING;
-    if (row->attempt > 0 && !set_counting(curves, row->trial, row->attempt, closed && row->has_value))
+    counting now = {.attempt = row->attempt, .finished = closed && row->has_value, .value = row->value};
+    if (row->attempt > 0 && !set_counting(curves, row->trial, now))
         curves->failed = true;
 }
 
@@ -166,36 +169,43 @@ static store_status load_curves(study *s)
 
 /* ---- deciding ------------------------------------------------------------------------------------------ */
 
-/* For each trial the curve that is used for comparison; with `finished`, only for finished trials. The caller
- * frees *out. */
+/* The trial whose attempt counts, if this is the one; otherwise NULL. */
+static const counting *counting_of(const struct study_curves *curves, const attempt_curve *c)
+{
+    if ((size_t)c->trial > curves->n_trials)
+        return NULL; /* released, and never handed out again */
+    const counting *now = &curves->trials[c->trial - 1];
+    return now->attempt == c->attempt ? now : NULL;
+}
+
+/* For each trial except `without` the curve that is used for comparison; with `finished`, only for finished trials. The
+ * caller frees *out. */
 static bool select_curves(const stopping_curve ***out, size_t *n, const struct study_curves *curves,
-                          bool finished)
+                          bool finished, const stopping_curve *without)
 {
     *n = 0;
     *out = malloc((curves->n ? curves->n : 1) * sizeof(stopping_curve *));
     if (!*out)
         return false;
     for (size_t i = 0; i < curves->n; i++) {
-        const attempt_curve *c = &curves->list[i];
-        if ((size_t)c->trial > curves->n_trials)
-            continue; /* released, and never handed out again */
-        const counting *now = &curves->trials[c->trial - 1];
-        if (now->attempt == c->attempt && (now->finished || !finished))
-            (*out)[(*n)++] = &c->curve;
+        const counting *now = counting_of(curves, &curves->list[i]);
+        if (now && (now->finished || !finished) && &curves->list[i].curve != without)
+            (*out)[(*n)++] = &curves->list[i].curve;
     }
     return true;
 }
 
-static store_status decide(bool *stop, const study *s, const stopping_curve *curve)
+/* Judges a trial by its curve, or by the beginning of it; `whole` is all of it. */
+static store_status judge(bool *stop, const study *s, const stopping_curve *curve,
+                          const stopping_curve *whole)
 {
     const wire_stopping *rule = &s->config->wire->stopping;
-    bool minimize = s->config->minimize, median = rule->rule == WIRE_STOPPING_MEDIAN, fine;
+    bool minimize = s->config->minimize, median = rule->rule == WIRE_STOPPING_MEDIAN, fine = true;
     const stopping_curve **others;
     size_t n;
     *stop = false;
-    if (!select_curves(&others, &n, s->curves, median))
+    if (!select_curves(&others, &n, s->curves, median, median ? whole : NULL))
         return STORE_NO_MEMORY;
-    fine = true;
     if (median)
         fine =
             stopping_median(stop, curve, others, n, rule->min_steps.value, rule->min_trials.value, minimize);
@@ -203,6 +213,37 @@ static store_status decide(bool *stop, const study *s, const stopping_curve *cur
         *stop = stopping_halving(curve, others, n, rule->min_resource.value, rule->reduction.value, minimize);
     free(others);
     return fine ? STORE_OK : STORE_NO_MEMORY;
+}
+
+/* The curve of the finished trial with the best value, the first of equal ones; NULL: there is none. */
+static const stopping_curve *best_curve(const study *s)
+{
+    const stopping_curve *best = NULL;
+    double value = 0.0;
+    for (size_t i = 0; i < s->curves->n; i++) {
+        const counting *now = counting_of(s->curves, &s->curves->list[i]);
+        if (!now || !now->finished)
+            continue;
+        if (!best || (s->config->minimize ? now->value < value : now->value > value)) {
+            best = &s->curves->list[i].curve;
+            value = now->value;
+        }
+    }
+    return best;
+}
+
+static store_status decide(bool *stop, const study *s, const stopping_curve *curve)
+{
+    store_status status = judge(stop, s, curve, curve);
+    const stopping_curve *best =
+        status == STORE_OK && *stop && s->config->wire->stopping.safe ? best_curve(s) : NULL;
+    if (!best)
+        return status;
+    bool stops_best;
+    stopping_curve start = stopping_curve_until(best, curve->steps[curve->n - 1]);
+    status = judge(&stops_best, s, &start, best);
+    *stop = status == STORE_OK && !stops_best;
+    return status;
 }
 
 /* Stores and records the measurement. *stop: the trial should stop. */

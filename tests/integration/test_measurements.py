@@ -64,6 +64,25 @@ def halving_stops(curves, finished, run, goal, min_resource, reduction):
     return sum(better(value, own, goal) for value in values) >= max(1, len(values) // reduction)
 
 
+def safely(stops):
+    """The same, but not where the rule would have stopped the best of the finished trials."""
+
+    def judge(curves, finished, run, goal, **parameters):
+        if not stops(curves, finished, run, goal, **parameters) or not finished:
+            return stops(curves, finished, run, goal, **parameters)
+        best = (min if goal == "minimize" else max)(sorted(finished), key=finished.get)
+        start = {step: value for step, value in curves[best].items() if step <= max(curves[run])}
+        others = {other: value for other, value in finished.items() if other != best}
+        return not (start and stops({**curves, best: start}, others, best, goal, **parameters))
+
+    return judge
+
+
+def safe(rule):
+    stopping, stops, parameters = rule
+    return {**stopping, "safe": True}, safely(stops), parameters
+
+
 MEDIAN = ({"rule": "median", "min_steps": 4, "min_trials": 3}, median_stops, {"min_steps": 4, "min_trials": 3})
 HALVING = (
     {"rule": "successive_halving", "min_resource": 2, "reduction": 3},
@@ -72,13 +91,20 @@ HALVING = (
 )
 
 
-@cases({"median": (*MEDIAN, "minimize"), "successive halving": (*HALVING, "minimize"), "median, maximized": (*MEDIAN, "maximize")})
+@cases(
+    {
+        "median": (*MEDIAN, "minimize"),
+        "successive halving": (*HALVING, "minimize"),
+        "median, maximized": (*MEDIAN, "maximize"),
+        "successive halving, safe": (*safe(HALVING), "minimize"),
+    }
+)
 def test_a_hundred_recorded_curves(case):
     stopping, stops, parameters, goal = case
     with Server() as server:
         client = server.client()
         study = study_with(client, stopping, goal)["id"]
-        trials, curves, finished = {}, {}, []
+        trials, curves, finished = {}, {}, {}
         answers = {True: 0, False: 0}
         for number, event in enumerate(CURVES):
             kind, run = event[:2]
@@ -103,12 +129,29 @@ def test_a_hundred_recorded_curves(case):
                     result["state"] = state
                 if value is not None:
                     result["value"] = value
-                    finished.append(run)
+                    finished[run] = value
                 client.tell(study, [result])
         assert min(answers.values()) > 50, answers  # both answers are common
         view = client.study(study)
         assert view["trials_stopped"] > 0 and view["trials_completed"] + view["trials_failed"] + view["trials_stopped"] == 100
         assert view["observations"] == len(finished), view
+
+
+@cases({"safe": True, "not safe": False})
+def test_a_trial_like_the_best_one_is_spared(case, server):
+    client = server.client()
+    study = study_with(client, {"rule": "median", "min_steps": 1, "min_trials": 2, "safe": case}, "maximize")["id"]
+
+    def run(*values):
+        (trial,) = client.ask(study, fresh=True, wait_seconds=10)["trials"]
+        answers = [measure(client, study, trial["id"], 1 + i, value).json["should_stop"] for i, value in enumerate(values)]
+        client.tell(study, [{"trial": trial["id"], "value": values[-1]}])
+        return answers
+
+    run(0.5, 0.5, 0.5)
+    run(0.6, 0.6, 0.6)
+    assert run(0.1, 0.1, 0.9) == [True, True, False]  # nobody knows yet that such a trial may be the best
+    assert run(0.05, 0.05, 0.05) == [not case, not case, True]
 
 
 # ---- around them -------------------------------------------------------------------------------------------
@@ -121,11 +164,14 @@ def test_defaults_are_shown(server):
     view = study_with(client, {"rule": "successive_halving"})
     assert view["stopping"] == {"rule": "successive_halving", "min_resource": 1, "reduction": 3}, view
     assert client.study(view["id"])["stopping"] == view["stopping"]
+    view = study_with(client, {"rule": "median", "safe": True})
+    assert view["stopping"] == {"rule": "median", "min_steps": 5, "min_trials": 5, "safe": True}, view
 
 
 @cases(
     {
         "no such rule": ({"rule": "hyperband"}, "/stopping/rule"),
+        "not a truth": ({"rule": "median", "safe": 1}, "/stopping/safe"),
         "no rule": ({"min_steps": 3}, "/stopping/rule"),
         "of the other rule": ({"rule": "median", "reduction": 3}, "/stopping/reduction"),
         "no steps": ({"rule": "median", "min_steps": 0}, "/stopping/min_steps"),

@@ -22,12 +22,20 @@ const STOP_WHEN = {
   },
   cost: { text: 'the results have cost a total', fields: [{ name: 'total', label: 'Total', kind: KINDS.number }] },
 };
+const SAFE = {
+  name: 'safe',
+  label: 'Spare trials like the best one',
+  kind: KINDS.json,
+  options: [['', 'no'], ['true', 'yes']],
+  hint: 'none is stopped at a step at which the best complete trial would have been',
+};
 const STOPPING = {
   median: {
     text: 'worse than the median of the others',
     fields: [
       { name: 'min_steps', label: 'Least steps', kind: KINDS.number, placeholder: 'default: 5' },
       { name: 'min_trials', label: 'Least other trials', kind: KINDS.number, placeholder: 'default: 5' },
+      SAFE,
     ],
   },
   successive_halving: {
@@ -35,6 +43,7 @@ const STOPPING = {
     fields: [
       { name: 'min_resource', label: 'First rung, step', kind: KINDS.number, placeholder: 'default: 1' },
       { name: 'reduction', label: 'Reduction', kind: KINDS.number, placeholder: 'default: 3' },
+      SAFE,
     ],
   },
 };
