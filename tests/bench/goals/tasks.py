@@ -46,13 +46,13 @@ class Table(Problem):
         self.data_sets = [first, second]
 
     def load(self, path):
-        self._rows = json.loads(path.read_text())
-        width = len(self._rows[0]) - 2
-        columns = list(zip(*self._rows))
+        rows = json.loads(path.read_text())
+        width = len(rows[0]) - 2
+        columns = list(zip(*rows))
         self.bounds = [(min(c), max(c)) for c in columns[:width]]
         self.reference = [statistics.median(c) for c in columns[width:]]  # half of the settings are of no interest
-        self._points = [row[:width] for row in self._rows]
-        self._errors = [row[width:] for row in self._rows]
+        self._points = [row[:width] for row in rows]
+        self._errors = [row[width:] for row in rows]
 
     def points(self):
         return self._points
