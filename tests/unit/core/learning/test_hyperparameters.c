@@ -132,6 +132,35 @@ static void many_features_share_a_lengthscale(void **state)
     }
 }
 
+static bool count_pause(void *context)
+{
+    ++*(size_t *)context;
+    return false;
+}
+
+/* Each of the two passes over a feature has a checkpoint at every 2^14th of many arms. */
+static void others_are_let_in_while_extents_are_taken(void **state)
+{
+    enum { MANY = 3 << 14, FEATURES = 2 };
+    double *rows = calloc((size_t)MANY * FEATURES, sizeof *rows);
+    size_t pauses = 0;
+    bandit_error err;
+    bandit_fit_settings how;
+    bandit_options o = standardizing(FEATURES);
+    (void)state;
+    assert_non_null(rows);
+    for (size_t i = 0; i < (size_t)MANY * FEATURES; i++)
+        rows[i] = (double)(i % 7);
+    bandit_arms *arms = make_arms(MANY, FEATURES, rows);
+    bandit_on_pause(count_pause, &pauses);
+    must(bandit_fit_settings_init(&how, &o, arms, &err), &err);
+    bandit_on_pause(NULL, NULL);
+    assert_true(pauses >= (size_t)2 * FEATURES * 3);
+    bandit_fit_settings_clear(&how);
+    bandit_arms_free(arms);
+    free(rows);
+}
+
 /* Words of a parameter share its lengthscale; a space's features are of range 1. */
 static void a_parameter_has_one_lengthscale(void **state)
 {
@@ -418,6 +447,7 @@ int main(void)
         cmocka_unit_test(features_have_the_lengthscales_that_are_given),
         cmocka_unit_test(one_lengthscale_is_seen_over_the_widest_feature),
         cmocka_unit_test(many_features_share_a_lengthscale),
+        cmocka_unit_test(others_are_let_in_while_extents_are_taken),
         cmocka_unit_test(a_parameter_has_one_lengthscale),
         cmocka_unit_test(fits_are_due_when_rewards_have_grown),
         cmocka_unit_test(rewards_are_standardized_by_quantiles),
