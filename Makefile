@@ -15,8 +15,10 @@ JOBS    ?= $(shell nproc)
 # ---- flags ---------------------------------------------------------------------------------------------
 PACKAGES   := libmicrohttpd jansson sqlite3 libsodium zlib gnutls lapacke openblas nlopt
 # Only the headers: libpq is loaded at run time, when --database is given, and libcurl for notifications.
-PKG_CFLAGS  = $(shell pkg-config --cflags $(PACKAGES) libpq libcurl)
-PKG_LIBS    = $(shell pkg-config --libs $(PACKAGES))
+# Each is asked for once, when it is first used: not for each object, and not before the packages are installed.
+once = $(eval $(1) := $(2))$($(1))
+PKG_CFLAGS  = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PACKAGES) libpq libcurl))
+PKG_LIBS    = $(call once,PKG_LIBS,$(shell pkg-config --libs $(PACKAGES)))
 # Release binaries run on any x86-64-v2 or aarch64 machine, and choose faster code paths at run time.
 ARCH_FLAGS := $(if $(filter x86_64,$(shell uname -m)),-march=x86-64-v2)
 WARNINGS   := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum \
@@ -113,11 +115,9 @@ $(B)/flags: FORCE
 FORCE:
 
 $(B)/core/%.o: core/%.c $(B)/flags
-	@mkdir -p $(@D); echo "  CC    $<"
-	@$(CC) $(CFLAGS) -c $< -o $@
+	@mkdir -p $(@D); echo "  CC    $<"; $(CC) $(CFLAGS) -c $< -o $@
 $(B)/%.o: %.c $(B)/flags
-	@mkdir -p $(@D); echo "  CC    $<"
-	@$(CC) $(CFLAGS) $(SYSTEM_FLAGS) -c $< -o $@
+	@mkdir -p $(@D); echo "  CC    $<"; $(CC) $(CFLAGS) $(SYSTEM_FLAGS) -c $< -o $@
 
 # Migrations, openapi.yaml and the web files are linked into the program unchanged.
 $(B)/server/embedded_data.S: server/base/embed.sh $(MIGRATIONS) openapi.yaml $(WEB_FILES) Makefile
@@ -129,7 +129,7 @@ $(B)/server/embedded_data.o: $(B)/server/embedded_data.S
 TEST_LDFLAGS := $(if $(shell command -v ld.gold),-fuse-ld=gold)
 # With AddressSanitizer the tests share one library, which is linked once. Those that replace functions of it cannot.
 TESTED := $(if $(filter asan,$(VARIANT)),$(B)/tests/libtested.so,$(LIBSERVER) $(LIBPROTO) $(LIBBANDIT))
-CMOCKA_LIBS = $(shell pkg-config --libs cmocka)
+CMOCKA_LIBS = $(call once,CMOCKA_LIBS,$(shell pkg-config --libs cmocka))
 $(B)/tests/libtested.so: $(SERVER_OBJ) $(PROTO_OBJ) $(CORE_OBJ)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) -shared $(TEST_LDFLAGS) $^ $(LDLIBS) -o $@
