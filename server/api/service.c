@@ -63,6 +63,10 @@ void handle_readyz(http_request *request)
         http_answer_store_problem(request, STORE_NO_MEMORY);
         return;
     }
+    if (!http_defer(request)) {
+        free(r);
+        return;
+    }
     *r = (readiness){.probe.done = take_outcome, .request = request};
     request->context = r;
     request->context_free = free;

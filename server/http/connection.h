@@ -43,6 +43,7 @@ typedef struct http_connection {
     bool reads;         /* counted among its caller's reads */
     size_t buffered;    /* bytes counted for its caller */
     bool suspended;     /* until http_resume */
+    bool deferred;      /* http_defer has been called */
     bool opened;        /* the handler has been called for its headers */
     bool complete;      /* the whole request has been received */
     bool too_large;     /* the rest of the body is read and discarded */

@@ -137,6 +137,10 @@ void http_stream_suspend(http_request *request);
 void http_stream_resume(http_request *request);
 void http_stream_cut(http_request *request); /* closes the connection under a stream that is not suspended */
 
+/* Called by the handler of a ROUTE_DEFERRED route before it gives the request to another thread. False: the server is
+ * stopping, and the request has been answered. */
+bool http_defer(http_request *request);
+
 /* A number for the caller of the request, for queues that are fair between callers. */
 uint64_t http_caller(const http_request *request);
 

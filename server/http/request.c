@@ -251,6 +251,20 @@ static bool suspend(http_connection *c)
     return true;
 }
 
+static bool suspend_or_refuse(http_connection *c)
+{
+    if (suspend(c))
+        return true;
+    http_answer_problem(&c->request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is shutting down");
+    return false;
+}
+
+bool http_defer(http_request *request)
+{
+    http_connection *c = request->connection;
+    return c->deferred = suspend_or_refuse(c);
+}
+
 bool http_client_is_gone(const http_request *request)
 {
     struct pollfd polled = {.fd = request->connection->socket, .events = POLLRDHUP};
@@ -337,17 +351,15 @@ static enum MHD_Result start_handler(http_connection *c)
     bool long_one = request->route->kind == ROUTE_READ || request->route->kind == ROUTE_UPLOAD;
     if (long_one && !begin_read(c))
         return http_send_answer(c);
-    if (request->route->kind != ROUTE_IMMEDIATE && !suspend(c)) {
-        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is shutting down");
+    bool by_another_thread =
+        request->route->kind != ROUTE_IMMEDIATE && request->route->kind != ROUTE_DEFERRED;
+    if (by_another_thread && !suspend_or_refuse(c))
         return http_send_answer(c);
-    }
     switch (request->route->kind) {
     case ROUTE_IMMEDIATE:
-        request->route->handler(request);
-        return http_send_answer(c);
     case ROUTE_DEFERRED:
         request->route->handler(request);
-        return MHD_YES;
+        return c->deferred ? MHD_YES : http_send_answer(c);
     case ROUTE_POOL:
     case ROUTE_READ:
         post(c, run_handler);

@@ -8,7 +8,7 @@ typedef enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELET
 
 typedef enum route_kind {
     ROUTE_IMMEDIATE, /* the handler answers at once, on the HTTP thread; it must not compute */
-    ROUTE_DEFERRED,  /* the same, but it may answer later; it must not wait */
+    ROUTE_DEFERRED,  /* the same, or it calls http_defer and answers later; it must not wait */
     ROUTE_POOL,  /* the handler runs on the serving threads, or, with a large body, on the reading threads */
     ROUTE_READ,  /* the handler may take long: it runs on the reading threads, a few at a time of a caller */
     ROUTE_UPLOAD /* as ROUTE_READ; `piece` gets the body in pieces, then the handler is called */
