@@ -20,7 +20,7 @@ enum {
 /* A listening socket and the threads that serve it. */
 typedef struct front {
     http_door door;
-    struct MHD_Daemon *daemons[DAEMONS_MAXIMUM]; /* a thread each; connections go to them in turn */
+    struct MHD_Daemon *daemons[DAEMONS_MAXIMUM]; /* a thread each */
     size_t n_daemons, next;
     listener listener;
 } front;
@@ -82,12 +82,32 @@ static void connection_changed(void *arg, struct MHD_Connection *mhd, void **con
 
 /* ---- starting and stopping ----------------------------------------------------------------------------- */
 
+/* A thread answers all requests that have arrived before it looks for others. An address with a crowd of connections gets
+ * one thread for the crowd, so that the connections of others, which go to the emptiest, do not wait for it. */
+static struct MHD_Daemon *emptiest(front *f)
+{
+    struct MHD_Daemon *found = NULL;
+    unsigned least = 0;
+    f->next++; /* equals take turns */
+    for (size_t i = 0; i < f->n_daemons; i++) {
+        struct MHD_Daemon *d = f->daemons[(f->next + i) % f->n_daemons];
+        const union MHD_DaemonInfo *info = MHD_get_daemon_info(d, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+        unsigned n = info ? info->num_connections : 0;
+        if (!found || n < least) {
+            found = d;
+            least = n;
+        }
+    }
+    return found;
+}
+
 /* libmicrohttpd gets accepted sockets, because its own accepting (0.9.75) does not answer connections beyond
  * a limit, closes a listening socket that it does not own, and has a race between pausing and stopping. */
-static bool take_connection(void *arg, int fd, const struct sockaddr *address, socklen_t size)
+static bool take_connection(void *arg, int fd, const struct sockaddr *address, socklen_t size, bool crowd)
 {
     front *f = arg;
-    return MHD_add_connection(f->daemons[f->next++ % f->n_daemons], fd, address, size) == MHD_YES;
+    struct MHD_Daemon *thread = crowd ? f->daemons[0] : emptiest(f);
+    return MHD_add_connection(thread, fd, address, size) == MHD_YES;
 }
 
 /* Makes libmicrohttpd from 1.0 on refuse what a proxy may interpret differently. The headers of older versions have only

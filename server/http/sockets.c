@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +33,31 @@ struct http_link {
     int fd;
     bool plain, shut;
     bool owners; /* not counted */
-    bool ended;  /* at the last check, the client had ended its sending and everything was read */
-    http_link_state state;
-    double deadline; /* on the steady clock; 0: none */
-    peer *peer;      /* NULL: not counted by address */
+    /* The HTTP threads set it several times in each request, without the lock. */
+    _Atomic uint64_t due;
+    uint64_t
+        ended; /* what was due at the last check, if the client had ended its sending and everything was read, or NEVER */
+    peer *peer; /* NULL: not counted by address */
 };
+
+/* A deadline in ms on the steady clock (0: none), and the state. */
+enum { DUE_STATES = 4 };
+#define NEVER UINT64_MAX
+
+static uint64_t due(http_link_state state, double seconds)
+{
+    return (seconds > 0 ? (uint64_t)(1e3 * (clock_steady() + seconds)) : 0) * DUE_STATES + state;
+}
+
+static http_link_state state_of(uint64_t due)
+{
+    return (http_link_state)(due % DUE_STATES);
+}
+
+static bool is_late(uint64_t due, double now)
+{
+    return due >= DUE_STATES && 1e3 * now >= (double)(due / DUE_STATES);
+}
 
 typedef struct listening {
     int fd;
@@ -197,12 +218,14 @@ static void admit(http_links *l, const listening *from, int fd, const struct soc
 {
     http_link *link = calloc(1, sizeof *link);
     const char *problem = link ? NULL : "out of memory";
+    bool crowd = false;
     if (link) {
         *link = (http_link){.links = l,
                             .fd = fd,
                             .plain = from->plain,
                             .owners = from->owners,
-                            .deadline = clock_steady() + l->limits.request_seconds};
+                            .due = due(HTTP_LINK_IDLE, l->limits.request_seconds),
+                            .ended = NEVER};
         pthread_mutex_lock(&l->lock);
         if ((size_t)fd < l->n_by_fd && l->by_fd[fd])
             forget(l->by_fd[fd]); /* closed without notice: its number is in use again */
@@ -211,6 +234,7 @@ static void admit(http_links *l, const listening *from, int fd, const struct soc
             LIST_INSERT_HEAD(&l->all, link, entry);
             l->by_fd[fd] = link;
             l->n += !link->owners;
+            crowd = link->peer && link->peer->links > HTTP_CROWD;
         }
         pthread_mutex_unlock(&l->lock);
     }
@@ -220,7 +244,7 @@ static void admit(http_links *l, const listening *from, int fd, const struct soc
             tell(fd, 503, "Service Unavailable", problem);
         close(fd);
         free(link);
-    } else if (!from->take(from->arg, fd, address, size) && http_links_find(l, fd) == link) {
+    } else if (!from->take(from->arg, fd, address, size, crowd) && http_links_find(l, fd) == link) {
         http_link_gone(link); /* not reported by connection_changed */
     }
 }
@@ -250,12 +274,7 @@ void http_link_gone(http_link *link)
 
 void http_link_set(http_link *link, http_link_state state, double seconds)
 {
-    double deadline = seconds > 0 ? clock_steady() + seconds : 0;
-    pthread_mutex_lock(&link->links->lock);
-    link->state = state;
-    link->deadline = deadline;
-    link->ended = false;
-    pthread_mutex_unlock(&link->links->lock);
+    atomic_store(&link->due, due(state, seconds));
 }
 
 /* ---- the thread ---------------------------------------------------------------------------------------- */
@@ -263,12 +282,14 @@ void http_link_set(http_link *link, http_link_state state, double seconds)
 /* Has the client ended its sending, at two checks in a row? libmicrohttpd may overlook an end that arrives
  * with the last bytes; the second check gives it time to see it, and to begin the requests that preceded
  * it. */
-static bool has_ended(http_link *link)
+static bool has_ended(http_link *link, uint64_t now_due)
 {
     char byte;
-    bool before = link->ended;
-    link->ended = link->state != HTTP_LINK_WORKING && recv(link->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-    return before && link->ended;
+    uint64_t before = link->ended;
+    bool ended =
+        state_of(now_due) != HTTP_LINK_WORKING && recv(link->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    link->ended = ended ? now_due : NEVER;
+    return ended && before == now_due;
 }
 
 static void shut_late(http_links *l)
@@ -276,10 +297,11 @@ static void shut_late(http_links *l)
     double now = clock_steady();
     pthread_mutex_lock(&l->lock);
     for (http_link *link = LIST_FIRST(&l->all); link; link = LIST_NEXT(link, entry)) {
-        bool late = (link->deadline > 0 && now >= link->deadline) || (l->end > 0 && now >= l->end);
-        if (link->shut || (!late && !has_ended(link)))
+        uint64_t now_due = atomic_load(&link->due);
+        bool late = is_late(now_due, now) || (l->end > 0 && now >= l->end);
+        if (link->shut || (!late && !has_ended(link, now_due)))
             continue;
-        if (late && link->plain && link->state == HTTP_LINK_RECEIVING)
+        if (late && link->plain && state_of(now_due) == HTTP_LINK_RECEIVING)
             tell(link->fd, 408, "Request Timeout",
                  "the request was not received in time (--request-seconds)");
         shutdown(link->fd, SHUT_RDWR); /* the HTTP thread sees its end and closes it */

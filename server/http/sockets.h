@@ -20,8 +20,10 @@ typedef struct http_links_limits {
 /* NULL without memory. */
 http_links *http_links_new(const http_links_limits *limits);
 
-/* Takes an accepted socket and owns it from then on, also if it returns false (then it has closed it). */
-typedef bool http_links_take(void *arg, int fd, const struct sockaddr *address, socklen_t size);
+/* Takes an accepted socket and owns it from then on, also if it returns false (then it has closed it). crowd: its address
+ * has more than HTTP_CROWD connections. */
+enum { HTTP_CROWD = 256 };
+typedef bool http_links_take(void *arg, int fd, const struct sockaddr *address, socklen_t size, bool crowd);
 
 /* Adds a listening socket, at most two; before http_links_start. plain: its connections are not encrypted.
  * owners: they are not counted, so that the owner gets in when others have all connections. */
