@@ -5,7 +5,8 @@
 
 enum { NICER_SERVING = 5, NICER_READING = 10, NICER_COMPUTING = 10 };
 
-/* Raises the nice value of this thread above that of the process. On Linux each thread has its own. */
+/* Sets the nice value of this thread to that of the process's first thread plus `by`. On Linux each thread has its own,
+ * and begins with that of the thread that makes it. */
 void nice_raise(int by);
 
 #endif

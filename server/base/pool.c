@@ -5,80 +5,88 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Each kind of thread has its own lock. */
+/* Each kind of thread has its own. A thread that submits never waits for a nicer one, which may have lost its processor
+ * while it held the lock: the lock is only for the threads of the lane, which are equally nice. */
 typedef struct lane {
+    _Atomic(pool_task *) arrived; /* the newest first; they go to the queue when a thread takes one */
+    sem_t work;                   /* the tasks that no thread has come for */
+    atomic_size_t n;              /* the same, to be shown */
     pthread_mutex_t lock;
-    pthread_cond_t work;
     fair_queue queue;
+    size_t n_threads;
 } lane;
+
+enum { STOPPING = 1, TASK = 2 };
 
 struct pool {
     lane lanes[POOL_PRIORITIES];
-    atomic_size_t tasks; /* queued, running, or held for: each may still submit tasks */
-    atomic_bool stopping;
+    atomic_size_t
+        state; /* STOPPING, and a TASK for each that is queued, running, or held for: it may submit others */
     size_t n_threads;
     pthread_t *threads;
 };
 
-static bool is_over(pool *p)
-{
-    return atomic_load(&p->stopping) && atomic_load(&p->tasks) == 0;
-}
-
 void pool_hold(pool *p)
 {
-    atomic_fetch_add(&p->tasks, 1);
+    atomic_fetch_add(&p->state, TASK);
 }
 
-/* Wakes all threads, with the lock of the first lane. */
-static void wake_with_lock(pool *p)
+/* Nothing is left to do, and each thread finds out. With the last post the pool may be freed. */
+static void end_threads(pool *p)
 {
-    pthread_cond_broadcast(&p->lanes[0].work);
-    for (size_t i = 1; i < POOL_PRIORITIES; i++) {
-        pthread_mutex_lock(&p->lanes[i].lock);
-        pthread_cond_broadcast(&p->lanes[i].work);
-        pthread_mutex_unlock(&p->lanes[i].lock);
+    size_t left[POOL_PRIORITIES];
+    for (size_t i = 0; i < POOL_PRIORITIES; i++)
+        left[i] = p->lanes[i].n_threads;
+    for (size_t i = 0; i < POOL_PRIORITIES; i++)
+        for (; left[i] > 0; left[i]--)
+            sem_post(&p->lanes[i].work);
+}
+
+void pool_release(pool *p)
+{
+    if (atomic_fetch_sub(&p->state, TASK) == TASK + STOPPING)
+        end_threads(p);
+}
+
+static void move_arrived(lane *l)
+{
+    pool_task *oldest = NULL;
+    for (pool_task *t = atomic_exchange(&l->arrived, NULL), *next; t; t = next) {
+        next = t->next;
+        t->next = oldest;
+        oldest = t;
+    }
+    for (pool_task *next; oldest; oldest = next) {
+        next = oldest->next;
+        fair_queue_add(&l->queue, oldest, oldest->caller);
     }
 }
 
-/* The last release of a stopping pool ends its threads, and pool_free frees it when they have ended. The threads of the
- * first lane find out with their lane's lock, so while this holds that lock the pool is there. */
-void pool_release(pool *p)
+/* NULL: the threads end. */
+static pool_task *take(lane *l)
 {
-    size_t n = atomic_load(&p->tasks);
-    while (n > 1)
-        if (atomic_compare_exchange_weak(&p->tasks, &n, n - 1))
-            return;
-    pthread_mutex_lock(&p->lanes[0].lock);
-    if (atomic_fetch_sub(&p->tasks, 1) == 1 && atomic_load(&p->stopping))
-        wake_with_lock(p);
-    pthread_mutex_unlock(&p->lanes[0].lock);
-}
-
-/* Runs one task outside the lock of its lane. */
-static void run_task(pool *p, lane *l, pool_task *task)
-{
-    pthread_mutex_unlock(&l->lock);
-    task->run(task);
-    pool_release(p);
+    while (sem_wait(&l->work) != 0)
+        continue; /* a signal */
     pthread_mutex_lock(&l->lock);
+    move_arrived(l);
+    pool_task *task = fair_queue_take(&l->queue);
+    pthread_mutex_unlock(&l->lock);
+    if (task)
+        atomic_fetch_sub(&l->n, 1);
+    return task;
 }
 
 static void run_lane(pool *p, lane *l)
 {
-    pthread_mutex_lock(&l->lock);
-    while (!is_over(p)) {
-        pool_task *task = fair_queue_take(&l->queue);
-        if (task)
-            run_task(p, l, task);
-        else
-            pthread_cond_wait(&l->work, &l->lock);
+    for (pool_task *task; (task = take(l));) {
+        task->run(task);
+        pool_release(p);
     }
-    pthread_mutex_unlock(&l->lock);
 }
 
 static void *serving_thread(void *arg)
@@ -106,29 +114,35 @@ void pool_submit_for(pool *p, pool_task *task, pool_priority priority, uint64_t 
 {
     lane *l = &p->lanes[priority];
     pool_hold(p);
-    pthread_mutex_lock(&l->lock);
-    fair_queue_add(&l->queue, task, caller);
-    pthread_cond_signal(&l->work);
-    pthread_mutex_unlock(&l->lock);
+    task->caller = caller;
+    atomic_fetch_add(&l->n, 1);
+    task->next = atomic_load(&l->arrived);
+    while (!atomic_compare_exchange_weak(&l->arrived, &task->next, task))
+        continue;
+    sem_post(&l->work);
 }
 
 size_t pool_queued(pool *p)
 {
     size_t n = 0;
-    for (size_t i = 0; i < POOL_PRIORITIES; i++) {
-        pthread_mutex_lock(&p->lanes[i].lock);
-        n += p->lanes[i].queue.n;
-        pthread_mutex_unlock(&p->lanes[i].lock);
-    }
+    for (size_t i = 0; i < POOL_PRIORITIES; i++)
+        n += atomic_load(&p->lanes[i].n);
     return n;
 }
 
-static bool start(pool *p, void *(*run)(void *))
+static bool start(pool *p, pool_priority priority, void *(*run)(void *), size_t n)
 {
-    if (pthread_create(&p->threads[p->n_threads], NULL, run, p) != 0)
-        return false;
-    p->n_threads++;
-    return true;
+    lane *l = &p->lanes[priority];
+    while (l->n_threads < n && pthread_create(&p->threads[p->n_threads], NULL, run, p) == 0) {
+        l->n_threads++;
+        p->n_threads++;
+    }
+    return l->n_threads == n;
+}
+
+size_t pool_reading_threads(size_t threads)
+{
+    return threads > 1 ? threads - 1 : 1;
 }
 
 pool *pool_new(size_t threads)
@@ -140,12 +154,11 @@ pool *pool_new(size_t threads)
     p->threads = calloc(POOL_PRIORITIES * threads, sizeof *p->threads);
     for (size_t i = 0; i < POOL_PRIORITIES; i++) {
         pthread_mutex_init(&p->lanes[i].lock, NULL);
-        pthread_cond_init(&p->lanes[i].work, NULL);
+        sem_init(&p->lanes[i].work, 0, 0);
         fair_queue_init(&p->lanes[i].queue);
     }
-    bool started = p->threads != NULL;
-    for (size_t i = 0; started && i < threads; i++)
-        started = start(p, serving_thread) && start(p, reading_thread);
+    bool started = p->threads && start(p, POOL_SHORT, serving_thread, threads) &&
+                   start(p, POOL_READING, reading_thread, pool_reading_threads(threads));
     if (!started) {
         pool_free(p);
         return NULL;
@@ -157,14 +170,12 @@ void pool_free(pool *p)
 {
     if (!p)
         return;
-    atomic_store(&p->stopping, true);
-    pthread_mutex_lock(&p->lanes[0].lock);
-    wake_with_lock(p);
-    pthread_mutex_unlock(&p->lanes[0].lock);
+    if (atomic_fetch_or(&p->state, STOPPING) < TASK)
+        end_threads(p);
     for (size_t i = 0; i < p->n_threads; i++)
         pthread_join(p->threads[i], NULL);
     for (size_t i = 0; i < POOL_PRIORITIES; i++) {
-        pthread_cond_destroy(&p->lanes[i].work);
+        sem_destroy(&p->lanes[i].work);
         pthread_mutex_destroy(&p->lanes[i].lock);
     }
     free(p->threads);

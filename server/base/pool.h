@@ -1,6 +1,8 @@
-/* The pool has serving threads, which run short tasks (asks, tells, actor turns), and equally many reading threads, for
- * what may take longer (pages of history, series, exports, large bodies), so that short tasks never queue behind long
- * ones. Where tasks queue, callers take turns (fair_queue.h). Computations are jobs of computing.h. */
+/* The pool has serving threads, which run short tasks (asks, tells, actor turns), and reading threads, for what may take
+ * longer (pages of history, series, exports, large bodies), so that short tasks never queue behind long ones. There is
+ * one reading thread fewer, so that readers leave a processor free: a thread that has to wake up on a busy one may wait
+ * for the scheduler's next ticks, 4 ms each, however nice the reader is. Where tasks queue, callers take turns
+ * (fair_queue.h). Computations are jobs of computing.h. */
 #ifndef SERVER_BASE_POOL_H
 #define SERVER_BASE_POOL_H
 
@@ -12,13 +14,16 @@ typedef struct pool pool;
 /* Embedded in its owner, which must live until `run` is called. From then on it may be submitted again. */
 typedef struct pool_task {
     void (*run)(struct pool_task *task);
+    /* For pool.c, from when it is submitted until it runs. */
     struct pool_task *next;
+    uint64_t caller;
 } pool_task;
 
 /* Which threads run a task. */
 typedef enum pool_priority { POOL_SHORT, POOL_READING, POOL_PRIORITIES } pool_priority;
 
-/* threads >= 1: the number of threads of each kind. NULL if they cannot be created. */
+/* threads >= 1: the number of serving threads. NULL if the threads cannot be created. */
+size_t pool_reading_threads(size_t threads);
 pool *pool_new(size_t threads);
 
 /* Any thread. caller: a number for whom it is done; 0: for the server itself. */

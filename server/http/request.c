@@ -220,21 +220,31 @@ static void run_piece(pool_task *task)
  * it passes the next chunk that it has read. That call must not touch a request that another thread has; and
  * when the other thread is done, the connection must have been resumed, or that resumption would undo a
  * suspension by the call itself. */
-static pthread_mutex_t suspension = PTHREAD_MUTEX_INITIALIZER; /* outlives the connections */
+enum { SUSPENSIONS = 64 };
+static pthread_mutex_t suspensions[SUSPENSIONS] = /* outlive the connections, which share them */
+    {[0 ... SUSPENSIONS - 1] = PTHREAD_MUTEX_INITIALIZER};
+
+/* There are several, because the thread that resumes is often stopped at once in favour of the HTTP thread. That should
+ * not have to wait for its lock. */
+static pthread_mutex_t *suspension_of(const http_connection *c)
+{
+    return &suspensions[((uintptr_t)c / sizeof *c) % SUSPENSIONS];
+}
 
 void http_resume(http_connection *c)
 {
-    pthread_mutex_lock(&suspension);
+    pthread_mutex_t *suspension = suspension_of(c);
+    pthread_mutex_lock(suspension);
     c->suspended = false;
     MHD_resume_connection(c->mhd);
-    pthread_mutex_unlock(&suspension);
+    pthread_mutex_unlock(suspension);
 }
 
 static bool is_suspended(const http_connection *c)
 {
-    pthread_mutex_lock(&suspension);
+    pthread_mutex_lock(suspension_of(c));
     bool suspended = c->suspended;
-    pthread_mutex_unlock(&suspension);
+    pthread_mutex_unlock(suspension_of(c));
     return suspended;
 }
 

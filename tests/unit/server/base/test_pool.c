@@ -6,15 +6,20 @@
 
 #include <cmocka.h>
 
+#include "server/base/nice.h"
 #include "server/base/pool.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum { TASKS = 2000 };
+
+static int thread_nice;
 
 typedef struct counted_task {
     pool_task task;
@@ -36,7 +41,7 @@ static void every_task_runs_once(void **state)
         counted_task *tasks = calloc(TASKS, sizeof *tasks);
         for (int i = 0; i < TASKS; i++) {
             tasks[i] = (counted_task){.task.run = count_run, .runs = &runs[i]};
-            pool_submit(p, &tasks[i].task, POOL_SHORT);
+            pool_submit(p, &tasks[i].task, i % 2 ? POOL_SHORT : POOL_READING);
         }
         pool_free(p); /* runs what is queued */
         for (int i = 0; i < TASKS; i++)
@@ -105,6 +110,78 @@ static void what_tasks_submit_runs_before_the_end(void **state)
     }
 }
 
+/* A task that holds its thread until it is let go. */
+typedef struct held_task {
+    pool_task task;
+    sem_t *begun, *go_on;
+} held_task;
+
+static void hold_thread(pool_task *task)
+{
+    held_task *h = (held_task *)task;
+    sem_post(h->begun);
+    sem_wait(h->go_on);
+}
+
+/* Of several threads, readers leave one processor to the others. */
+static void one_processor_is_left_by_readers(void **state)
+{
+    (void)state;
+    for (size_t threads = 1; threads <= 3; threads++) {
+        sem_t begun, go_on;
+        struct timespec a_moment = {.tv_nsec = 20 * 1000 * 1000};
+        held_task tasks[4];
+        size_t readers = threads > 1 ? threads - 1 : 1;
+        int more;
+        sem_init(&begun, 0, 0);
+        sem_init(&go_on, 0, 0);
+        pool *p = pool_new(threads);
+        for (size_t i = 0; i < 4; i++) {
+            tasks[i] = (held_task){.task.run = hold_thread, .begun = &begun, .go_on = &go_on};
+            pool_submit(p, &tasks[i].task, POOL_READING);
+        }
+        for (size_t i = 0; i < readers; i++)
+            sem_wait(&begun);
+        nanosleep(&a_moment, NULL); /* in which another would begin */
+        sem_getvalue(&begun, &more);
+        assert_int_equal(more, 0);
+        assert_int_equal(pool_queued(p), 4 - readers);
+        for (size_t i = 0; i < 4; i++)
+            sem_post(&go_on);
+        pool_free(p);
+        sem_destroy(&begun);
+        sem_destroy(&go_on);
+    }
+}
+
+static void note_nice(pool_task *task)
+{
+    (void)task;
+    thread_nice = getpriority(PRIO_PROCESS, 0);
+}
+
+/* A pool that a nicer thread makes has threads of the same nice value as any other. */
+static void *make_pool(void *arg)
+{
+    (void)arg;
+    nice_raise(NICER_COMPUTING);
+    pool *p = pool_new(1);
+    pool_task task = {.run = note_nice};
+    pool_submit(p, &task, POOL_READING);
+    pool_free(p);
+    return NULL;
+}
+
+static void nice_values_do_not_add_up(void **state)
+{
+    pthread_t thread;
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, make_pool, NULL), 0);
+    pthread_join(thread, NULL);
+    int expected = getpriority(PRIO_PROCESS, 0) + NICER_READING;
+    assert_int_equal(thread_nice, expected < 19 ? expected : 19);
+}
+
 static void *release(void *arg)
 {
     pool_release(arg);
@@ -132,6 +209,8 @@ int main(void)
         cmocka_unit_test(every_task_runs_once),
         cmocka_unit_test(a_held_pool_does_not_end),
         cmocka_unit_test(what_tasks_submit_runs_before_the_end),
+        cmocka_unit_test(one_processor_is_left_by_readers),
+        cmocka_unit_test(nice_values_do_not_add_up),
         cmocka_unit_test(a_pool_is_freed_after_its_last_release),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
