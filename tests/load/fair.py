@@ -85,31 +85,38 @@ def measure(connect, use, seconds):
 # ---- the loads -----------------------------------------------------------------------------------------------
 
 
-def is_complete(received):
-    head, found, body = received.partition(b"\r\n\r\n")
-    length = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
-    return bool(found) and (not length or len(body) >= int(length[0].split(b":")[1]))
+class Answer:
+    """Counts the bytes of an answer, and keeps none: what the program does itself is not what is measured."""
+
+    def __init__(self, head):
+        end = head.index(b"\r\n\r\n") + 4
+        lengths = [line for line in head[:end].split(b"\r\n") if line.lower().startswith(b"content-length:")]
+        self.is_refused = head.startswith(b"HTTP/1.1 429")
+        self.left = end + int(lengths[0].split(b":")[1]) if lengths else end
 
 
 def hammer(host, port, requests, connections):
     """Keeps one request outstanding on each connection, for ever."""
-    os.nice(19)  # its own work is not what is measured
-    selector = selectors.DefaultSelector()
+    os.nice(19)
+    selector, buffer = selectors.DefaultSelector(), bytearray(1 << 20)
     for number in range(connections):
         connection = socket.create_connection((host, port), source_address=(LOAD, 0))
         connection.sendall(requests[number % len(requests)])
-        selector.register(connection, selectors.EVENT_READ, [number, b""])
+        selector.register(connection, selectors.EVENT_READ, [number, None])
     while True:
         for key, _ in selector.select():
-            number, received = key.data
-            piece = key.fileobj.recv(1 << 20)
-            key.data[1] = received = received + piece
-            if piece and not is_complete(received):
+            number, answer = key.data
+            n = key.fileobj.recv_into(buffer)
+            if n and not answer:  # its head comes in one piece
+                answer = key.data[1] = Answer(bytes(buffer[: min(n, 4096)]))
+            if n:
+                answer.left -= n
+            if n and answer.left > 0:
                 continue
-            if not piece or received.startswith(b"HTTP/1.1 429"):
+            if not n or answer.is_refused:
                 time.sleep(0.001)  # a client that is refused does not hurry
-            key.data[1] = b""
-            if piece:
+            key.data[1] = None
+            if n:
                 key.fileobj.sendall(requests[number % len(requests)])
             else:
                 selector.unregister(key.fileobj)
