@@ -16,6 +16,7 @@ typedef struct http_door {
     http_server *server;
     app *app;
     const http_service *service;
+    bool crowds; /* its thread is nice: see server.c */
     bool owners; /* only the owner of the database can connect: everything is allowed */
 } http_door;
 

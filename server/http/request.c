@@ -2,6 +2,7 @@
 #include "proto/arrays.h"
 #include "proto/json_size.h"
 #include "server/base/clock.h"
+#include "server/base/nice.h"
 #include "server/http/connection.h"
 #include "server/http/route.h"
 
@@ -29,12 +30,23 @@ static void expect_more(http_connection *c)
         http_link_set(c->link, HTTP_LINK_RECEIVING, left > 1e-3 ? left : 1e-3);
 }
 
+/* libmicrohttpd makes the thread, so it does this itself, once. */
+static void be_nice(void)
+{
+    static _Thread_local bool is_nice;
+    if (!is_nice)
+        nice_raise(NICER_CROWDS);
+    is_nice = true;
+}
+
 void *http_begin_request(void *arg, const char *target, struct MHD_Connection *mhd)
 {
     const http_door *door = arg;
     http_connection *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
+    if (door->crowds)
+        be_nice();
     c->door = door;
     c->mhd = mhd;
     c->refusal = http_check_target(target);

@@ -27,7 +27,7 @@ typedef struct front {
 
 struct http_server {
     app *app;
-    front everyone, owner; /* without daemons if not served */
+    front everyone, crowds, owner; /* without daemons if not served */
     http_links *links;
     pthread_mutex_t lock;
     pthread_cond_t none_left;
@@ -82,8 +82,7 @@ static void connection_changed(void *arg, struct MHD_Connection *mhd, void **con
 
 /* ---- starting and stopping ----------------------------------------------------------------------------- */
 
-/* A thread answers all requests that have arrived before it looks for others. An address with a crowd of connections gets
- * one thread for the crowd, so that the connections of others, which go to the emptiest, do not wait for it. */
+/* The thread with the fewest connections. */
 static struct MHD_Daemon *emptiest(front *f)
 {
     struct MHD_Daemon *found = NULL;
@@ -106,7 +105,8 @@ static struct MHD_Daemon *emptiest(front *f)
 static bool take_connection(void *arg, int fd, const struct sockaddr *address, socklen_t size, bool crowd)
 {
     front *f = arg;
-    struct MHD_Daemon *thread = crowd ? f->daemons[0] : emptiest(f);
+    front *crowds = &f->door.server->crowds;
+    struct MHD_Daemon *thread = emptiest(crowd && crowds->n_daemons > 0 ? crowds : f);
     return MHD_add_connection(thread, fd, address, size) == MHD_YES;
 }
 
@@ -149,8 +149,25 @@ static bool front_start(front *f, size_t threads)
             return false;
         }
     }
-    http_links_add(f->door.server->links, f->listener.fd, !tls, door->owners, take_connection, f);
     return true;
+}
+
+static bool front_open(front *f, size_t threads)
+{
+    bool plain = f->door.owners || !*f->door.app->config->tls_cert;
+    if (!front_start(f, threads))
+        return false;
+    http_links_add(f->door.server->links, f->listener.fd, plain, f->door.owners, take_connection, f);
+    return true;
+}
+
+/* A thread answers all requests that have arrived before it looks for others. The crowds of connections of one address
+ * have a thread of their own, a nice one, so that the requests of others do not wait for theirs. */
+static bool open_to_everyone(http_server *server, const server_config *config)
+{
+    bool several = config->threads > 1;
+    return (!several || front_start(&server->crowds, 1)) &&
+           front_open(&server->everyone, several ? DAEMONS_MAXIMUM : 1);
 }
 
 static void front_stop(front *f)
@@ -183,6 +200,8 @@ http_server *http_start(app *a, const http_service *service, const char *listen_
     server->app = a;
     server->everyone = (front){.door = {.server = server, .app = a, .service = service},
                                .listener = {.fd = -1, .folder = -1}};
+    server->crowds = (front){.door = {.server = server, .app = a, .service = service, .crowds = true},
+                             .listener = {.fd = -1, .folder = -1}};
     server->owner = (front){.door = {.server = server, .app = a, .service = service, .owners = true},
                             .listener = {.fd = -1, .folder = -1}};
     pthread_mutex_init(&server->lock, NULL);
@@ -194,11 +213,11 @@ http_server *http_start(app *a, const http_service *service, const char *listen_
                                 url_size) &&
                   (!*a->config->tls_cert || http_tls_load(a->config->tls_cert, a->config->tls_key));
     if (started && listener_open_private(&server->owner.listener, a->config->owner))
-        started = front_start(&server->owner, 1);
+        started = front_open(&server->owner, 1);
     else if (!listen_address)
         started = false;
     if (started && listen_address)
-        started = front_start(&server->everyone, a->config->threads > 1 ? DAEMONS_MAXIMUM : 1);
+        started = open_to_everyone(server, a->config);
     if (started && http_links_start(server->links))
         return server;
     http_stop(server);
@@ -234,6 +253,7 @@ void http_stop(http_server *server)
         pthread_cond_wait(&server->none_left, &server->lock);
     pthread_mutex_unlock(&server->lock);
     front_stop(&server->everyone);
+    front_stop(&server->crowds);
     front_stop(&server->owner);
     http_links_free(server->links);
     http_tls_clear();
