@@ -2,6 +2,7 @@
 
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
+#include "core/base/pause.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -69,7 +70,9 @@ bandit_status bandit_reference_keep(bandit_reference *r, const bandit_posterior 
     for (size_t i = 0; i < m; i++)
         cblas_dscal((int)i + 1, sqrt(1.0 + basis_error(p, i)), r->gram + i, (int)m);
     LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', (lapack_int)m, r->gram, (lapack_int)m);
+    bandit_pause();
     memcpy(r->variance, variance, n * sizeof(double));
+    bandit_pause();
     r->m = m;
     r->variance_error = p->variance_error;
     r->rung = RUNGS / 2;

@@ -39,6 +39,7 @@ bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *
     if (slots > n)
         slots = n;
 
+    bandit_pause(); /* to touch that much memory for the first time takes long */
     if (!bandit_reserve((void **)&s->entries, &s->capacity_entries, n, sizeof *s->entries) ||
         !bandit_reserve((void **)&s->slot_of, &s->capacity_slot_of, n, sizeof *s->slot_of) ||
         !bandit_reserve((void **)&s->slots, &s->capacity_slots, slots, sizeof *s->slots) ||
@@ -48,6 +49,7 @@ bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *
         !bandit_hallucination_reset(&s->hallucination, posterior->m))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory to select among %zu arms", n);
     memset(s->slot_of, 0, n * sizeof *s->slot_of);
+    bandit_pause();
     s->posterior = posterior;
     s->alpha = alpha;
     s->n_arms = n;
