@@ -25,8 +25,8 @@ enum { STOPPING = 1, TASK = 2 };
 
 struct pool {
     lane lanes[POOL_PRIORITIES];
-    atomic_size_t
-        state; /* STOPPING, and a TASK for each that is queued, running, or held for: it may submit others */
+    /* STOPPING, and a TASK for each that is queued, running, or held for: it may submit others. */
+    atomic_size_t state;
     size_t n_threads;
     pthread_t *threads;
 };
@@ -140,7 +140,7 @@ static bool start(pool *p, pool_priority priority, void *(*run)(void *), size_t 
     return l->n_threads == n;
 }
 
-size_t pool_reading_threads(size_t threads)
+static size_t readers_among(size_t threads)
 {
     return threads > 1 ? threads - 1 : 1;
 }
@@ -158,7 +158,7 @@ pool *pool_new(size_t threads)
         fair_queue_init(&p->lanes[i].queue);
     }
     bool started = p->threads && start(p, POOL_SHORT, serving_thread, threads) &&
-                   start(p, POOL_READING, reading_thread, pool_reading_threads(threads));
+                   start(p, POOL_READING, reading_thread, readers_among(threads));
     if (!started) {
         pool_free(p);
         return NULL;

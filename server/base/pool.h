@@ -22,8 +22,8 @@ typedef struct pool_task {
 /* Which threads run a task. */
 typedef enum pool_priority { POOL_SHORT, POOL_READING, POOL_PRIORITIES } pool_priority;
 
-/* threads >= 1: the number of serving threads. NULL if the threads cannot be created. */
-size_t pool_reading_threads(size_t threads);
+/* threads >= 1: the number of serving threads. There is one reading thread fewer, but at least one. NULL if they cannot
+ * be created. */
 pool *pool_new(size_t threads);
 
 /* Any thread. caller: a number for whom it is done; 0: for the server itself. */

@@ -35,8 +35,8 @@ struct http_link {
     bool owners; /* not counted */
     /* The HTTP threads set it several times in each request, without the lock. */
     _Atomic uint64_t due;
-    uint64_t
-        ended; /* what was due at the last check, if the client had ended its sending and everything was read, or NEVER */
+    /* What was due at the last check, if the client had ended its sending and everything was read; else NEVER. */
+    uint64_t ended;
     peer *peer; /* NULL: not counted by address */
 };
 
