@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum {
     DAEMONS_MAXIMUM = 2,
@@ -177,6 +179,22 @@ static void front_stop(front *f)
     listener_close(&f->listener);
 }
 
+/* A server without a file left for a connection would look as if it hung. */
+static bool has_files_left(void)
+{
+    enum { WANTED = 4 };
+    int files[WANTED], n = 0;
+    while (n < WANTED && (files[n] = eventfd(0, EFD_CLOEXEC)) >= 0)
+        n++;
+    bool enough = n == WANTED;
+    if (!enough)
+        log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), "hint",
+                  "raise the limit on open files: ulimit -n, or LimitNOFILE= of the unit", NULL);
+    while (n > 0)
+        close(files[--n]);
+    return enough;
+}
+
 /* The limit on open files permits fewer connections; some files are reserved for the database. */
 static size_t most_connections(const server_config *config)
 {
@@ -218,7 +236,7 @@ http_server *http_start(app *a, const http_service *service, const char *listen_
         started = false;
     if (started && listen_address)
         started = open_to_everyone(server, a->config);
-    if (started && http_links_start(server->links))
+    if (started && has_files_left() && http_links_start(server->links))
         return server;
     http_stop(server);
     return NULL;
