@@ -56,7 +56,8 @@ static http_link_state state_of(uint64_t due)
 
 static bool is_late(uint64_t due, double now)
 {
-    return due >= DUE_STATES && 1e3 * now >= (double)(due / DUE_STATES);
+    uint64_t at = due / DUE_STATES;
+    return at > 0 && 1e3 * now >= (double)at;
 }
 
 typedef struct listening {
