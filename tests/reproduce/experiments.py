@@ -98,13 +98,14 @@ def paper_curve(data, label):
 
 
 WIDTHS = (
-    "The exact algorithms come out better than in the paper, GP-UCB worse: it is a matter of widths. [CG17] derives "
-    "B + R√(2(γ + 1 + ln 1/δ)) for λ = 1 + 2/T; with λ = ξ² = 0.01, as here, the same argument gives R/√λ in R's place, ten "
-    "times more exploration, which the rows marked so have: they are nearer to the paper's. BBKB's and BKB's widths are "
-    "stated for any λ. GP-UCB has the width √(2B² + 300 γ ln³(t/δ)) of its own paper here, which at this size explores all "
-    "the time; the [BBKB] figures are presumably of a narrower one. BBKB's own regret, below the paper's by a third to a half, depends on "
-    "what the paper leaves open: the noise (its text and its curves differ), λ, and the scaling of the features; these settings are "
-    "those that come nearest."
+    "The exact algorithms have less regret here than in the paper, except for GP-UCB, which has more. The reason is their "
+    "confidence widths. [CG17] derives B + R√(2(γ + 1 + ln 1/δ)) for λ = 1 + 2/T. With λ = ξ² = 0.01, as here, the same "
+    "argument gives R/√λ in place of R, which means ten times more exploration. The rows marked “R/√λ” have this width, and "
+    "are nearer to the paper's figures. BBKB's and BKB's widths are stated for any λ. GP-UCB has the width "
+    "√(2B² + 300 γ ln³(t/δ)) of its own paper here, and at this size it explores all the time; the [BBKB] figures presumably "
+    "have a narrower width. BBKB's own regret is below the paper's by a third to a half. It depends on settings that the "
+    "paper leaves open: the noise (the paper's text and curves differ), λ, and the scaling of the features. The settings "
+    "here come nearest to the paper."
 )
 
 
@@ -140,9 +141,9 @@ def regression_rows(full):
                 f"bbkb-{data}",
                 "[BBKB] figures 1 and 2",
                 f"{data.capitalize()}, {size}, d = 8",
-                "features standardized, target on [0, 1], Gaussian noise with ξ² = λ = 0.01, F = 1, δ = 10⁻⁴, q̄ = 2, "
+                "features standardized, target scaled to [0, 1], Gaussian noise with ξ² = λ = 0.01, F = 1, δ = 10⁻⁴, q̄ = 2, "
                 "C̃ = 2, the practical width for BBKB and BKB, bandwidths of the paper's table 1; async-TS in batches "
-                "of 30, its width divided by 10",
+                "of 30, with its width divided by 10",
                 "ratio",
                 series,
                 WIDTHS,
@@ -152,7 +153,7 @@ def regression_rows(full):
         rows.append(
             Row(
                 f"bbkb-{data}-small-noise",
-                "[BBKB] figures 1 and 2, the noise of the text",
+                "[BBKB] figures 1 and 2, with the noise of the paper's text",
                 f"{data.capitalize()}, noise of standard deviation 0.01",
                 "as above with ξ = 0.01 and λ = ξ² = 10⁻⁴",
                 "ratio",
@@ -177,7 +178,7 @@ def regression_rows(full):
         rows.append(
             Row(
                 *(f"bandwidths-{data}", f"[BBKB] figure {figure}", f"{data.capitalize()}, all bandwidths"),
-                "as above, one bandwidth for all",
+                "as above, with one bandwidth for all algorithms",
                 *("bandwidths", series),
             )
         )
@@ -185,8 +186,9 @@ def regression_rows(full):
 
 
 ARCHITECTURES = (
-    "Only 608 of the 12416 accuracies of the paper's subset of NAS-Bench-101 are at hand, with one evaluation each instead of "
-    "three: they are one task, NAS-Bench-201's complete table is another, and the noise is Gaussian. Batches end at 4096."
+    "Of the 12416 accuracies in the paper's subset of NAS-Bench-101, only 608 were available, with one evaluation each "
+    "instead of three. They are one task, and the complete table of NAS-Bench-201 is another. The noise is Gaussian, and a "
+    "batch ends at 4096 picks."
 )
 
 
@@ -284,8 +286,8 @@ def kernelized_rows(full):
     rows.append(
         Row(
             *("sensors", "[CG17] figure 4 (a)", "Temperatures of 50 sensors"),
-            "the empirical covariance of three days as kernel, R² = λ = 5 % of its mean variance, γ = 1, B = 1; "
-            "half hours of the next two days as functions",
+            "the kernel is the empirical covariance of three days, and each function is a half hour of the next two days; "
+            "R² = λ = 5 % of the kernel's mean variance, γ = 1, B = 1",
             "regret",
             [
                 kernelized(label, ("sensors", lambda t: [t]), {"type": "precomputed"}, 1000, 25, "54 sensors", 1)
@@ -398,7 +400,7 @@ def cost_rows(full):
         Row(
             *("cost", "[VPA21] table 1", "What a sample costs"),
             "Matérn 5/2 with ℓ = 0.3 on [0, 1]³, 500 rewards known at the start, m = 200 inducing points, M = 1000 features; "
-            "the first sample of the exact method includes the factor of the prior's covariance",
+            "the first sample of the exact method includes the factorization of the prior's covariance",
             *("cost", series),
         )
     ]

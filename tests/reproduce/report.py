@@ -186,7 +186,7 @@ def ratio_block(row, pairs):
 
 
 def regret_block(row, pairs):
-    header = ["algorithm", "size run", "the paper's size", "regret", "over uniform's", "CPU s a run"]
+    header = ["algorithm", "size run", "the paper's size", "regret", "divided by uniform's", "CPU s per run"]
     cells = [
         [
             *(series.label, size_of(series, answers), series.paper_size or "–"),
@@ -200,7 +200,7 @@ def regret_block(row, pairs):
 
 
 def batches_block(row, pairs):
-    header = ["algorithm", "size run", "the paper's size", "ratio", "simple regret", "batches", "largest", "CPU s a run"]
+    header = ["algorithm", "size run", "the paper's size", "ratio", "simple regret", "batches", "largest batch", "CPU s per run"]
     cells = [
         [
             *(series.label, size_of(series, answers), series.paper_size or "–"),
@@ -251,7 +251,7 @@ def uncertainty_block(row, pairs):
             plot.fill_between(x, average - 3 * std, average + 3 * std, color=colour, alpha=0.15, linewidth=0)
         plot.legend(fontsize=7, frameon=False)
         figures[f"{n}-rewards"] = svg_of(figure)
-    header = ["rewards", "σ̃²/σ², least", "most", "outside [0, 0.5]: least", "most"]
+    header = ["rewards", "σ̃²/σ², minimum", "maximum", "outside [0, 0.5]: minimum", "maximum"]
     return header, cells, figures
 
 
@@ -260,7 +260,7 @@ def exponent(sizes, seconds):
 
 
 def cost_block(row, pairs):
-    header = ["method", "size run", "first sample, CPU ms", "each later one, CPU ms"]
+    header = ["method", "size run", "first sample, CPU ms", "each later sample, CPU ms"]
     cells, figures, points = [], {}, {}
     for series, answers in pairs:
         later = [(a["seconds"][-1] - a["seconds"][0]) / (a["steps"] - 1) for a in answers]
@@ -328,7 +328,7 @@ def findings(row, found):
             before = np.concatenate([[1], 1 + np.cumsum(sizes)[:-1]])
             late = before > 100
             if late.sum() > 5:
-                out.append(f"{label}: the batches grow as t^{exponent(before[late], sizes[late]):.2f} after step 100.")
+                out.append(f"{label}: after step 100 the sizes of the batches grow as t^{exponent(before[late], sizes[late]):.2f}.")
     both = [label for label in ("BBKB, global", "BBKB, global–local") if label in found]
     if len(both) == 2:
         counts = [mean([len(a["batches"]) for a in found[label]]) for label in both]
@@ -348,7 +348,7 @@ def findings(row, found):
         times = [mean([a["cpu_seconds"] for a in found[label]]) for label in ("π-GP-UCB", "IGP-UCB")]
         out.append(
             f"π-GP-UCB's regret is below IGP-UCB's: {pi:.3f} against {igp:.3f}; {verdict(pi < igp)}. "
-            f"Its time is {times[0] / times[1]:.2g} of the other's ({times[0]:.3g} s and {times[1]:.3g} s)."
+            f"Its CPU time is {times[0] / times[1]:.2g} times IGP-UCB's ({times[0]:.3g} s and {times[1]:.3g} s)."
         )
     return out
 
@@ -376,13 +376,13 @@ def served_block(served):
     difference = abs(served["regret_ratio"] - served["library"])
     return Block(
         *("Through a server", "[BBKB] figure 1", served["settings"] + f", {served['workers']} workers over HTTP"),
-        ["", "ratio", "seconds by the clock"],
+        ["", "ratio", "wall-clock seconds"],
         [
             ["the HTTP server", f"{served['regret_ratio']:.9f}", f"{served['seconds']:.3g}"],
             ["the engine library", f"{served['library']:.9f}", "–"],
         ],
         {},
-        [f"The server's workers make the library's picks: {verdict(difference < 1e-8)} (the ratios differ by {difference:.1g})."],
+        [f"Workers of the server get the same picks as the library makes: {verdict(difference < 1e-8)} (the ratios differ by {difference:.1g})."],
     )
 
 
@@ -399,10 +399,10 @@ def version():
 
 
 INTRODUCTION = (
-    "Every row prints the size that was run beside the paper's. Intervals are 95 % (Student's t) over the runs, each with "
-    "its own noise and seed. Regret is of expected rewards; “ratio” is regret over that of uniform picks, in "
-    "expectation. Seconds are CPU seconds in the engine's calls on one thread; the papers' are of their machines and say "
-    "how the algorithms compare, not more."
+    "Every row shows the size that was run and the paper's size. Figures with ± are means over the runs with 95 % "
+    "intervals (Student's t); each run has its own noise and seed. Regret is computed from expected rewards. “Ratio” is "
+    "the regret divided by the expected regret of uniform picks. Seconds are CPU seconds in the engine's calls on one "
+    "thread. The papers' seconds are from other machines, so they only show how the algorithms compare with each other."
 )
 
 

@@ -71,7 +71,7 @@ def run(root, work):
             server.wait(60)
     uniform = max(problem["means"]) - statistics.fmean(problem["means"])
     return {
-        "settings": f"Abalone, BBKB with the global rule, as in [BBKB] figure 1, T = {STEPS}, feedback by batch",
+        "settings": f"Abalone, BBKB with the global rule and the settings above, T = {STEPS}, feedback by batch",
         "workers": WORKERS,
         "regret_ratio": sum(regret) / (STEPS * uniform),
         "library": library["regret"][-1] / (STEPS * library["uniform_regret"]),
