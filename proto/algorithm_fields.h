@@ -18,10 +18,9 @@ typedef enum wire_field_kind {
 typedef struct wire_algorithm_field {
     const char *name;
     wire_field_kind kind;
-    size_t offset;    /* of the member */
-    wire_range range; /* of numbers and integers */
-    const char *const
-        *words; /* that it may be, of numbers in place of a number; ends with NULL. NULL: none */
+    size_t offset;            /* of the member */
+    wire_range range;         /* of numbers and integers */
+    const char *const *words; /* allowed words; of a number, those in its place; ends with NULL. NULL: none */
 } wire_algorithm_field;
 
 /* Every field but `name`, in the order in which they are written; ends with a NULL name. */

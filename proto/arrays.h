@@ -1,4 +1,4 @@
-/* What proto and the server share about arrays: growth, and binary search (BANDIT_LOWER_BOUND). */
+/* Array functions that proto and the server share: growth, and binary search (BANDIT_LOWER_BOUND). */
 #ifndef PROTO_ARRAYS_H
 #define PROTO_ARRAYS_H
 

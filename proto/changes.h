@@ -41,9 +41,10 @@ typedef struct wire_fork {
 wire_status wire_decode_fork(wire_fork **out, const char *body, size_t size, wire_errors *errors);
 void wire_fork_free(wire_fork *fork);
 
-/* A request for a new study: the definition with the fork's changes and id, and the results of study `from`. A change
- * of the aim without one of the algorithm leaves the algorithm out, and a definition without an aim means the aim
- * "regret"; constraints belong to the domain. The caller frees *out. WIRE_INVALID, WIRE_MALFORMED: the definition is not valid. */
+/* Makes a request for a new study: the definition with the fork's changes and id, and with the results of study
+ * `from`. If the fork changes the aim but not the algorithm, the algorithm is left out. A definition without an aim
+ * has the aim "regret". Constraints belong to the domain. The caller frees *out. WIRE_INVALID, WIRE_MALFORMED: the
+ * definition is not valid. */
 wire_status wire_change_definition(char **out, size_t *size, const char *definition, const wire_fork *fork,
                                    const char *from);
 

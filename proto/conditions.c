@@ -15,7 +15,7 @@ static double largest(const wire_parameter *p)
     return p->type == WIRE_PARAMETER_DISCRETE ? p->numbers[p->order[p->n_values - 1]] : p->max;
 }
 
-/* The smallest value of a parameter with numbers that is at least `min`, which is not above its range. */
+/* The smallest value, not below `min`, of a parameter with numbers. `min` is not above its range. */
 static double first_from(const wire_parameter *p, double min)
 {
     if (p->type == WIRE_PARAMETER_DISCRETE) {

@@ -4,8 +4,9 @@
 
 #include "proto/wire.h"
 
-/* Checks the `min` and `max` of conditions: each is in the range of the other parameter, and one of its values is between
- * them. False: it has added problems. Only for new definitions: those that were stored before this check may break it. */
+/* Checks the `min` and `max` of conditions: each must be in the range of the other parameter, and one of that
+ * parameter's values must lie between them. False: it has added problems. Only for new definitions: definitions that
+ * were stored before this check existed may fail it. */
 bool wire_check_conditions(const wire_study *study, wire_errors *errors);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "proto/wire.h"
 
-#define WIRE_CSV_CELL_MAX 4096 /* bytes of a cell: the metadata of a result fit in */
+#define WIRE_CSV_CELL_MAX 4096 /* bytes of a cell; enough for the metadata of a result */
 
 /* Takes a cell without its quotes, borrowed. Any result but WIRE_OK ends the reading. */
 typedef wire_status wire_csv_cell(void *arg, const char *text, size_t n, wire_errors *errors);

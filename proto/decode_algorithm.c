@@ -1,5 +1,5 @@
-/* The algorithm of a study and its options. Which option applies to which algorithm is the server's
- * knowledge; what no algorithm takes is refused here. */
+/* The algorithm of a study and its options. The server knows which options apply to which algorithm; options that no
+ * algorithm has are refused here. */
 #include "proto/algorithm_fields.h"
 #include "proto/decode_study.h"
 
@@ -32,7 +32,7 @@ static void fill_init(wire_object *o, const char *const *types, wire_algorithm *
     if (!json || !wire_object_open(&init, o->decoder, &at, json))
         return;
     static const char *const methods[] = {"cholesky", NULL};
-    size_t type = 1; /* when it is not known, do not refuse the other members as well */
+    size_t type = 1; /* if it is not known, do not refuse the other members as well */
     if (wire_take_word(&init, "type", WIRE_REQUIRED, types, &type))
         algorithm->init = wire_duplicate(o->decoder, types[type]);
     if (type == 0) {

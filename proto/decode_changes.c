@@ -9,7 +9,7 @@
 
 /* ---- PATCH of a study --------------------------------------------------------------------------------- */
 
-/* Takes a member that is null. False: it is not null, and still to be taken. */
+/* Takes a member that is null. False: it is not null, and must still be taken. */
 static bool take_null(wire_object *o, const char *name, bool *out)
 {
     *out = json_is_null(json_object_get(o->json, name));
@@ -25,7 +25,7 @@ static void forbid_fixed(wire_object *o)
         wire_forbid(o, fixed[i], "cannot be changed after the study was created");
 }
 
-/* What is optimized stays; what is good enough may change. */
+/* A patch may change which values are good enough, not what is optimized. */
 static void fill_metric_patch(wire_decoder *d, const wire_place *at, const json_t *json,
                               wire_metric_patch *metric)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a fork may change: what the search does with the results. What the results are of stays. */
+/* A fork may change how the search uses the results, but not what the results measure. */
 static const char *const changeable[] = {"seed",        "aim",     "repeats",  "algorithm",
                                          "constraints", "horizon", "feedback", "stop_when"};
 static const char *const fixed[] = {"metric",     "metrics", "optimum",       "domain",  "history_from",
@@ -97,7 +97,7 @@ static bool change(json_t *definition, json_t *changes, const wire_fork *fork, c
     if (!aims && !json_object_get(definition, "aim"))
         fine = set_text(definition, "aim", "regret");
     if (is_word(json_object_get(changes, "feedback"), "batch"))
-        json_object_del(definition, "min_in_flight"); /* it applies only to the other feedback */
+        json_object_del(definition, "min_in_flight"); /* it applies only to asynchronous feedback */
     json_object_foreach(changes, name, value)
     {
         bool in_domain = strcmp(name, "constraints") == 0;

@@ -5,8 +5,8 @@
 #include "proto/json_decode.h"
 #include "proto/keys.h"
 
-/* Reads a list of 1 … max keys, or, with `gaps`, of keys and nulls or empty strings, which are read as "". Each problem
- * is refused at its element. False: it is none. The caller clears *out. */
+/* Reads a list of 1 … max keys, or, with `gaps`, of keys and nulls or empty strings, which are read as "". Each
+ * problem is recorded at its element. False: the JSON is not such a list. The caller clears *out. */
 bool wire_read_keys(wire_decoder *d, const wire_place *at, const json_t *json, size_t max, bool gaps,
                     wire_keys *out);
 /* Reads a list of 1 … max keys that name candidates. *candidates has room for their numbers, which are found later. */

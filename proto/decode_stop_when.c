@@ -20,7 +20,7 @@ static const struct {
                {"epsilon", WIRE_STOP_REGRET, "applies only to the rule \"regret\""},
                {"probability", WIRE_STOP_REGRET, "applies only to the rule \"regret\""}};
 
-/* All of the 128 functions that the rule draws show no more than that a probability is above 0.976. */
+/* Even if all 128 functions that the rule draws agree, they only show a probability above 0.976. */
 static const wire_range probabilities = {.min = 0.5, .max = 0.96875};
 
 static void fill_members(wire_object *o, wire_stop_when *out)
@@ -52,8 +52,9 @@ static void fill_rule(wire_decoder *d, const wire_place *at, const json_t *json,
     if (!wire_object_open(&o, d, at, json))
         return;
     bool understood = wire_take_word(&o, "rule", WIRE_REQUIRED, wire_stop_rule_names, &rule);
-    bool ends = understood && rule == WIRE_STOP_COST; /* it is judged with each result, and is no advice */
-    bool tells_only = understood && rule == WIRE_STOP_REGRET; /* it is wrong too often */
+    bool ends =
+        understood && rule == WIRE_STOP_COST; /* it is judged with each result, and never only advises */
+    bool tells_only = understood && rule == WIRE_STOP_REGRET; /* it is wrong too often to end a study */
     wire_take_word(&o, "then", WIRE_OPTIONAL, ends ? finishes : tells_only ? tells : thens, &then);
     *out = (wire_stop_when){.rule = (wire_stop_rule)rule,
                             .results = STOP_RESULTS,

@@ -69,7 +69,7 @@ static void check_lengthscales(wire_object *o, const wire_study *study)
                 (long long)study->dimension.value, kernel->n_lengthscales);
 }
 
-/* What fill_study fills, and by what. */
+/* The study that fill_study fills, and its other arguments. */
 typedef struct study_filling {
     wire_study *study;
     const char *const *algorithms;

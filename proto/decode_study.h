@@ -13,12 +13,12 @@ void wire_fill_list_of_values(wire_object *parameter, wire_parameter *p);
 void wire_values_clear(wire_parameter *p);
 /* The constraints of a space whose parameters are valid. */
 void wire_fill_constraints(wire_decoder *d, const wire_place *at, const json_t *json, wire_study *study);
-/* wire_decode_study, for a definition that has the words of some parameters in tables. What they hold moves to the
- * parameters. */
+/* The same as wire_decode_study, for a definition that has the words of some parameters in tables. The contents of
+ * the tables move to the parameters. */
 wire_status wire_decode_study_of_form(wire_study **out, const char *body, size_t size,
                                       const char *const *algorithms, struct wire_word_table *tables,
                                       size_t n_tables, wire_errors *errors);
-/* names: what the algorithm may be called, then NULL. */
+/* names: the possible names of the algorithm, then NULL. */
 void wire_fill_algorithm(wire_object *definition, const char *const *names, wire_study *study);
 void wire_fill_kernel(wire_object *algorithm, wire_kernel *kernel);
 

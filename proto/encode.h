@@ -77,7 +77,7 @@ static inline void wire_point_member(wire_writer *w, const double *point, size_t
 /* The members of the algorithm's "kernel", as an object. */
 void wire_encode_kernel(wire_writer *w, const wire_kernel *kernel);
 
-/* `learn_from`, if there is any: the ids of the studies, or what they were frozen to. */
+/* `learn_from`, if there is any: the ids of the studies, or their frozen functions. */
 void wire_encode_learn_from(wire_writer *w, const wire_study *study, bool frozen);
 
 #endif

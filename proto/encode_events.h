@@ -7,7 +7,7 @@
 /* The start of every stream: the delay after which a client reconnects, and its position. */
 void wire_encode_stream_start(wire_writer *w, int64_t position);
 
-/* An event of the stream's own; id < 0: none. */
+/* An event of the stream itself; id < 0: it has none. */
 void wire_encode_notice(wire_writer *w, int64_t id, const char *type, const char *reason);
 
 /* A change of a trial, a measurement or a late result. */
@@ -18,7 +18,7 @@ typedef struct wire_trial_event {
     int32_t attempt;                     /* 0: left out */
     const char *worker;                  /* NULL or "": left out */
     int64_t issued_at, lease_expires_at; /* ms; 0: left out */
-    const char *recorded;                /* as of wire_trial: its standard errors are shown */
+    const char *recorded;                /* as in wire_trial; its standard errors are shown */
     bool has_value;
     double value;
     bool best;    /* it is now the study's best trial; false: left out */

@@ -31,7 +31,7 @@ static const char *place_name(const wire_study *study, size_t place, char room[2
     return room;
 }
 
-/* Whether the metric has a column for standard errors beside that of the first objective: it is modelled. */
+/* Whether the metric has a column of its own for standard errors: it is modelled, and not the first objective. */
 static bool has_own_std_error(const wire_study *study, size_t metric)
 {
     return &study->metrics[metric] != wire_objective(study) && !study->metrics[metric].recorded;

@@ -4,13 +4,14 @@
 
 #include "proto/trials.h"
 
-/* The table, which wire_observations_reader can read back: trial, candidate or the parameters, value, state,
- * attempt, worker, reason, told_at, repeats, values.<name> of each recorded metric, origin, observation, batch,
- * issued_at, metadata, std_error, and std_errors.<name> of each other modelled metric. The features of candidates follow their numbers, by name or as x0, x1 … A parameter or a
- * feature with one of these names is called parameters.<name>. */
+/* The table, which wire_observations_reader can read back: trial, candidate or the parameters, value, state, attempt,
+ * worker, reason, told_at, repeats, values.<name> of each recorded metric, origin, observation, batch, issued_at,
+ * metadata, std_error, and std_errors.<name> of each other modelled metric. The features of candidates follow their
+ * numbers, by name or as x0, x1 … A parameter or feature whose name equals one of these columns is written as
+ * parameters.<name>. */
 void wire_write_table_header(wire_writer *w, const wire_study *study, bool with_keys);
-/* trial->parameters is required in a space, trial->point for candidates with features. observation: 0, or the number of an imported result; then
- * trial->id and trial->attempt are left empty. */
+/* trial->parameters is required in a space, trial->point for candidates with features. observation: the number of an
+ * imported result, for which trial->id and trial->attempt are left empty; otherwise 0. */
 void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial,
                           int64_t observation);
 
@@ -29,11 +30,12 @@ typedef enum wire_series_kind {
     WIRE_SERIES_VOLUMES /* "hypervolume" */
 } wire_series_kind;
 
-/* One value of recorded metrics, from their stored text (NULL or "": none); NaN if it has none of that name. */
+/* The value of one recorded metric, from the stored text of all (NULL or "": none); NaN if there is none of that
+ * name. */
 double wire_recorded_value(const char *recorded, const char *name);
 
-/* {"items": [{"trial" or "observation", "value", "best", "told_at", "cost"}, …], "count"}; count: the number of values that the items
- * represent. */
+/* {"items": [{"trial" or "observation", "value", "best", "told_at", "cost"}, …], "count"}; count: the number of
+ * values that the items represent. */
 void wire_encode_series(wire_writer *w, wire_series_kind kind, const wire_series_point *points, size_t n,
                         int64_t count);
 

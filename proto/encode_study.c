@@ -307,7 +307,7 @@ static void encode_stop_when(wire_writer *w, const wire_study *study)
     wire_array_end(w);
 }
 
-/* frozen: also what other studies were frozen to */
+/* frozen: also the frozen functions of other studies */
 static void encode_members(wire_writer *w, const wire_study *study, bool frozen)
 {
     if (study->id)

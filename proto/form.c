@@ -1,5 +1,5 @@
-/* multipart/form-data. A part ends where the delimiter (a line break, "--" and the boundary) begins. The
- * delimiter has no CR but its first byte, so after a mismatch the search continues at the byte that differed. */
+/* multipart/form-data. A part ends where the delimiter (a line break, "--" and the boundary) begins. The only CR of
+ * the delimiter is its first byte, so after a mismatch the search continues at the byte that differed. */
 #include "proto/form.h"
 
 #include <stdio.h>
@@ -167,7 +167,7 @@ static wire_status feed_data(wire_form_reader *r, const char *bytes, size_t n, s
                 status = pass(r, bytes + begin, at - begin, errors);
             r->matched++;
             begin = ++at;
-        } else if (r->matched > 0) { /* what matched was data; look at this byte again */
+        } else if (r->matched > 0) { /* the matched bytes were data; look at this byte again */
             status = pass(r, r->delimiter, r->matched, errors);
             r->matched = 0;
         } else {

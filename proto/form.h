@@ -1,4 +1,4 @@
-/* Reads multipart/form-data (RFC 7578) as the bytes arrive: what `curl -F` and forms of browsers send. */
+/* Reads multipart/form-data (RFC 7578) as the bytes arrive. `curl -F` and forms in browsers send it. */
 #ifndef PROTO_FORM_H
 #define PROTO_FORM_H
 

@@ -32,8 +32,8 @@ typedef struct wire_fronts {
 /* {"hypervolume", "reference", "reference_inferred", "observed": {"pareto"}, "recommended": {"pareto"}} */
 void wire_encode_fronts(wire_writer *w, const wire_fronts *fronts);
 
-/* {"observed", "recommended"} of one objective with bounds; each is null if there is none. Of `observed`, `best` has
- * what belongs to the objective. */
+/* {"observed", "recommended"} of one objective with bounds; each is null if there is none. `best` has the objective's
+ * members of `observed`. */
 void wire_encode_feasible_best(wire_writer *w, const wire_study *definition, const wire_best *best,
                                const double *values, const wire_front_point *recommended);
 

@@ -1,4 +1,4 @@
-/* Answers about what a study's model says of its inputs and of itself. */
+/* Answers about a study's model: its inputs, and how good it is. */
 #ifndef PROTO_INSIGHT_H
 #define PROTO_INSIGHT_H
 

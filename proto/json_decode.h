@@ -1,6 +1,6 @@
-/* What the decoders share: they take the typed members of JSON objects one by one. A problem is recorded with
- * its JSON pointer, and decoding continues, so that all problems are listed. A getter that returns false
- * leaves *out unchanged; wire_decode_body returns the status. */
+/* Functions that all decoders share. Decoders take the typed members of JSON objects one by one. A problem is
+ * recorded with its JSON pointer, and decoding continues, so that all problems are listed. A getter that returns
+ * false leaves *out unchanged; wire_decode_body returns the status. */
 #ifndef PROTO_JSON_DECODE_H
 #define PROTO_JSON_DECODE_H
 
@@ -73,8 +73,8 @@ bool wire_read_string(wire_decoder *d, const wire_place *at, const json_t *json,
 /* A list of min … max elements, min 0 or 1. */
 bool wire_check_list(wire_decoder *d, const wire_place *at, const json_t *json, size_t min, size_t max);
 
-/* Refuses each element of a list that equals an earlier one. order: n, caller's; set to the places of the
- * elements in ascending order by `compare`, which takes the addresses of two pointers into the list. */
+/* Refuses each element of a list that equals an earlier one. order: n elements, owned by the caller; set to the
+ * places of the elements in ascending order by `compare`, which takes the addresses of two pointers into the list. */
 typedef int wire_compare_elements(const void *a, const void *b);
 wire_compare_elements wire_compare_strings; /* of char *; NULL for an element that was refused */
 void wire_refuse_repeated(wire_decoder *d, const wire_place *at, uint32_t *order, size_t n, const void *list,
@@ -102,7 +102,7 @@ typedef struct wire_object {
     const wire_place *place;
     const json_t *json;
     const char *known[WIRE_MAX_MEMBERS]; /* the members asked for so far */
-    bool forbidden[WIRE_MAX_MEMBERS];    /* of these: may not be here */
+    bool forbidden[WIRE_MAX_MEMBERS];    /* of these: must not be given */
     size_t n_known;
 } wire_object;
 

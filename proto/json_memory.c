@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* What jansson takes when malloc has failed, so that it comes to the end of the text. It is enough for the text's
- * longest string, which jansson keeps in a buffer that doubles, and for some values. What it has read is then thrown
- * away. */
+/* A reserve that jansson uses after malloc has failed, so that it reaches the end of the text. It is enough for the
+ * text's longest string, which jansson keeps in a buffer that doubles, and for some values. The result is then
+ * discarded. */
 enum { RESERVE_PER_BYTE = 8, RESERVE = 4096, ALIGNMENT = 16 };
 
 static _Thread_local struct {

@@ -1,6 +1,6 @@
-/* Reads JSON by jansson, and says when there was no memory for it. By itself, jansson reports some of these failures
- * as syntax errors ("invalid token"), which would blame the text's author; after others it cuts a string short and
- * reports none, or ends the program (an assertion). json_memory.c defines what is declared here. */
+/* Reads JSON with jansson, and reports when memory ran out. Jansson itself reports some of these failures as syntax
+ * errors ("invalid token"), which would blame the text's author. After others, it truncates a string and reports no
+ * error, or ends the program (an assertion). json_memory.c defines the function. */
 #ifndef PROTO_JSON_MEMORY_H
 #define PROTO_JSON_MEMORY_H
 

@@ -2,8 +2,8 @@
 
 #include <stdbool.h>
 
-/* Of jansson 2.14 with glibc's malloc: an array has room for 8 values, an object for 8 members and more of its lists. A
- * value costs its own block and its place in an array that doubles. */
+/* Sizes for jansson 2.14 with glibc's malloc. An array has room for 8 values; an object has room for 8 members, and
+ * for its lists. A value costs its own block and its place in an array that doubles. */
 enum { AN_ARRAY = 160, AN_OBJECT = 320, A_VALUE = 96, A_MEMBER = 112, A_BYTE = 2 };
 
 size_t wire_tree_bytes(const char *text, size_t size)

@@ -176,7 +176,7 @@ static char *put_digits(char *out, int number, int n, char after)
     return out + n + 1;
 }
 
-/* Every trial in an answer has times; the C library's functions for them take 5000 instructions. */
+/* Does not use the C library, whose functions take 5000 instructions per time: every trial in an answer has times. */
 void wire_time(wire_writer *w, int64_t milliseconds)
 {
     /* RFC 3339 has four digits for the year; times outside that range are shown as its first or last

@@ -20,16 +20,16 @@ const char *wire_key_problem(const char *text, size_t n);
 /* Adds a key; "": this candidate has none. False: no memory. */
 bool wire_keys_add(wire_keys *keys, const char *text, size_t n);
 const char *wire_keys_at(const wire_keys *keys, size_t i);
-bool wire_keys_are_empty(const wire_keys *keys); /* there is none but "" */
+bool wire_keys_are_empty(const wire_keys *keys); /* no key, or only "" */
 void wire_keys_clear(wire_keys *keys);
 void wire_keys_free(wire_keys *keys); /* also the struct itself; NULL is fine */
 
-/* Finds a key that occurs twice: *second is the first place that has an earlier place's key, *first that place.
- * WIRE_INVALID if there is one; WIRE_NO_MEMORY. */
+/* Finds a key that occurs twice: *second is the first place with a key that an earlier place has, *first is that
+ * earlier place. WIRE_INVALID if there is one; WIRE_NO_MEMORY. */
 wire_status wire_keys_find_repeated(const wire_keys *keys, size_t *first, size_t *second);
 
-/* PUT …/candidates/keys: a key per line, an empty line for a candidate without one. Each problem is refused with its line.
- */
+/* PUT …/candidates/keys: one key per line, an empty line for a candidate without one. Each problem is recorded with
+ * its line. */
 wire_status wire_read_key_lines(wire_keys *out, const char *body, size_t size, wire_errors *errors);
 /* The same as JSON: {"keys": ["a", null, "b"]}. */
 wire_status wire_decode_keys(wire_keys *out, const char *body, size_t size, wire_errors *errors);

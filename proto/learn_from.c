@@ -1,5 +1,5 @@
-/* The studies that a new one learns from: `learn_from`. A user gives their ids; a stored definition has what was found
- * in each, frozen. */
+/* The studies that a new one learns from: `learn_from`. A user gives their ids; a stored definition has the function
+ * that was found in each, frozen. */
 #include "proto/decode_study.h"
 #include "proto/encode.h"
 

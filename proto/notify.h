@@ -41,10 +41,10 @@ typedef struct wire_notify {
 wire_status wire_decode_notify(wire_notify **out, const char *body, size_t size, wire_errors *errors);
 void wire_notify_free(wire_notify *notify);
 
-/* What has become of a receiver's notifications since the server was started, or since it was set. */
+/* Counts of a receiver's notifications since the server was started, or since the receiver was set. */
 typedef struct wire_receiver_counts {
     int64_t queued;                /* now */
-    int64_t sent, failed, dropped; /* failed: given up after the last try; dropped: for want of room */
+    int64_t sent, failed, dropped; /* failed: given up after the last try; dropped: too many waited */
     const char *last_error;        /* of the last try; "": it succeeded, or there was none */
 } wire_receiver_counts;
 

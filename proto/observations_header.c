@@ -37,8 +37,8 @@ static bool has_prefix(const char *text, size_t n, const char *prefix)
     return n > length && memcmp(text, prefix, length) == 0;
 }
 
-/* "values.<name>" or "std_errors.<name>" of a metric, or the name of one beside the first objective; otherwise
- * NO_COLUMN. */
+/* "values.<name>" or "std_errors.<name>" of a metric, or the name of a metric other than the first objective;
+ * otherwise NO_COLUMN. */
 static size_t metric_column(const wire_observations_reader *r, const char *text, size_t n)
 {
     static const char *const prefixes[] = {"values.", "std_errors."};
@@ -171,7 +171,7 @@ static const char *column_name(const wire_observations_reader *r, size_t which, 
     return own_columns[i].name;
 }
 
-/* The column of the metric whose name the column of costs has; NO_COLUMN: there is none. */
+/* The column of the metric that is called "cost"; NO_COLUMN: there is none. */
 static size_t metric_named_cost(const wire_observations_reader *r)
 {
     size_t i = wire_metric_named(r->study, "cost");

@@ -19,14 +19,14 @@ typedef enum column {
     COLUMN_PASSED_OVER,
     COLUMN_STD_ERROR,
     COLUMN_COST,
-    COLUMN_PARAMETER /* plus the index of the parameter, or of the feature; after these, of each metric the value,
-                        and of each metric the standard error */
+    COLUMN_PARAMETER /* plus the index of the parameter, or of the feature; then the value of each metric,
+                        then the standard error of each metric */
 } column;
 
 #define NO_COLUMN SIZE_MAX
 enum { COLUMNS_MAXIMUM = 12000 }; /* more than any exported table has */
 
-/* What a name in the header may mean; NO_COLUMN: not that. */
+/* The possible meanings of a name in the header; NO_COLUMN: not this one. */
 typedef struct header_cell {
     size_t parameter, own;
     bool prefixed; /* the parameter's name has the prefix */
@@ -49,8 +49,8 @@ struct wire_observations_reader {
     size_t n_columns, capacity;
     bool header_done, has_state;
     bool takes_broken;
-    bool by_number;             /* there is a column "candidate", which comes before keys and features */
-    bool by_key;                /* there is a column "key" and none for numbers; it comes before features */
+    bool by_number; /* a column "candidate" exists; it takes precedence over keys and features */
+    bool by_key;    /* a column "key" exists, and none for numbers; it takes precedence over features */
     char key[WIRE_MAX_KEY + 1]; /* of the row */
     char *ignored;              /* see wire_ignored_new; NULL: none. Owned */
     wire_observation row;
@@ -83,7 +83,7 @@ wire_status observations_end_header(wire_observations_reader *r, wire_errors *er
 /* The name of a parameter or a feature; `room` is for one that has none of its own. */
 const char *observations_place_name(const wire_observations_reader *r, size_t place, char room[24]);
 
-/* What a spreadsheet may have done to the text; "" if nothing of the kind. */
+/* A hint about what a spreadsheet may have done to the text; "" if there is none. */
 const char *observations_hint(const char *text, size_t n);
 
 #endif

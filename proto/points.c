@@ -136,7 +136,7 @@ wire_status wire_points_reader_feed(wire_points_reader *r, const char *bytes, si
     return r->status;
 }
 
-/* Keys, where there are any, are as many as rows, and each occurs once. */
+/* If there are keys, there must be one per row, and each must occur once. */
 static wire_status finish_keys(wire_points_reader *r, wire_errors *errors)
 {
     size_t first, second;

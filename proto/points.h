@@ -25,29 +25,34 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
  * order. Before the first bytes. WIRE_NO_MEMORY. */
 wire_status wire_points_reader_set_names(wire_points_reader *reader, char *const *names, size_t n);
 
-/* CSV: a header must have a column of keys, which may also be called so. `name` is borrowed. Before the first bytes. */
+/* CSV: a header must have a column of keys, which may also have this name. `name` is borrowed. Before the first
+ * bytes. */
 void wire_points_reader_call_keys(wire_points_reader *reader, const char *name);
 
 /* CSV: columns of a header with these names, separated by commas, are skipped. Before the first bytes.
  * WIRE_NO_MEMORY. */
 wire_status wire_points_reader_ignore(wire_points_reader *reader, const char *names);
 
-/* Each format may give candidates keys: a column "key" of CSV with a header (unless the study has a feature of that
- * name), "keys" of JSON, as many as points, "key" of a line of NDJSON. They are checked, and none occurs twice. */
+/* Each format may give candidates keys: the column "key" in CSV with a header (unless the study has a feature of that
+ * name), "keys" in JSON, as many as points, or "key" in a line of NDJSON. The reader checks them; none may occur
+ * twice. */
 
-/* CSV: an optional header line (a first line with any cell that is not a number), `,` as separator, quotes
- * allowed, CRLF or LF, empty lines skipped. JSON: {"points": [[…], …], "keys": […]}. NDJSON: a line {"point": […]} per candidate. NPY: NumPy's format, real numbers or
- * booleans of any size, shape (rows, dimension); an array in Fortran order is held in memory as it was sent. Errors have a pointer such as "/points/12/3" for JSON, and a
- * detail with line, row and column for CSV and NPY. The first error ends the reading. */
+/* CSV: an optional header line (a first line with any cell that is not a number), `,` as separator, quotes allowed,
+ * CRLF or LF, empty lines skipped. JSON: {"points": [[…], …], "keys": […]}. NDJSON: one line {"point": […]} per
+ * candidate. NPY: NumPy's format, real numbers or booleans of any size, shape (rows, dimension); an array in Fortran
+ * order is held in memory as it was sent. Errors have a pointer such as "/points/12/3" for JSON, and a detail with
+ * line, row and column for CSV and NPY. The first error ends the reading. */
 wire_status wire_points_reader_feed(wire_points_reader *reader, const char *bytes, size_t n,
                                     wire_errors *errors);
 /* End of input: passes the last rows to the sink. There must be at least one row. */
 wire_status wire_points_reader_finish(wire_points_reader *reader, wire_errors *errors);
 
-/* The names in a header of CSV, trimmed; *n is 0 if there was none, or if the features had names before. Borrowed. */
+/* The names in a header of CSV, trimmed; *n is 0 if there was no header, or if the features already had names.
+ * Borrowed. */
 char *const *wire_points_reader_header(const wire_points_reader *reader, size_t *n);
 
-/* The keys of all rows, "" where there is none; borrowed. NULL: no candidate has one. After the end of input. */
+/* The keys of all rows, "" for a row without one; borrowed. NULL: no candidate has one. Call it after the end of
+ * input. */
 const struct wire_keys *wire_points_reader_keys(const wire_points_reader *reader);
 
 size_t wire_points_reader_rows(const wire_points_reader *reader);

@@ -1,9 +1,9 @@
 /* Points in CSV.
  *
- * The first line is a header if one of its cells is a word: not a number, not empty, and not nan or inf.
- * Otherwise a first row with a gap or a nan would be lost instead of refused. Where the study names its
- * features, the header must have these names, and may have them in another order. A column "key" has the candidates'
- * keys, unless a feature is called so. */
+ * The first line is a header if one of its cells is a word: not a number, not empty, and not nan or inf. If gaps and
+ * nan counted as words, a first row that has one would be taken for a header and lost instead of refused. If the
+ * study names its features, the header must have these names, and may have them in another order. A column "key" has
+ * the candidates' keys, unless a feature has this name. */
 #include "proto/arrays.h"
 #include "proto/number.h"
 #include "proto/points_internal.h"
@@ -16,8 +16,8 @@
 
 /* ---- problems ----------------------------------------------------------------------------------------- */
 
-/* Spreadsheets in many languages separate cells by semicolons, since their numbers have a comma; copied cells
-   are separated by tabs. */
+/* Spreadsheets in many languages separate cells by semicolons, because their numbers have a decimal comma; copied
+ * cells are separated by tabs. */
 static const char *separator_hint(const char *text, size_t n)
 {
     if (memchr(text, '\t', n))
@@ -25,7 +25,7 @@ static const char *separator_hint(const char *text, size_t n)
     return memchr(text, ';', n) ? "; cells are separated by commas, and numbers have a decimal point" : "";
 }
 
-/* The column of the cell. Those of a first line that is a row have been kept until its end. */
+/* The column of the cell. If the first line is a row, its cells have been kept until its end. */
 static size_t column_of(const wire_points_reader *r)
 {
     return r->u.csv.order ? r->u.csv.csv.column : r->cells;
@@ -152,7 +152,7 @@ static wire_status refuse_name(const wire_points_reader *r, wire_errors *errors,
     return WIRE_INVALID;
 }
 
-/* The place of the feature in the study's names; their number if it is none. */
+/* The place of the name among the study's features; their number if it is not one of them. */
 static size_t find_name(const wire_points_reader *r, const char *text)
 {
     size_t place = 0, n = strlen(text);
@@ -224,7 +224,7 @@ static void trim_first(points_csv *csv)
     }
 }
 
-/* Takes the names of features from the header, where the study has none. */
+/* Takes the names of features from the header, if the study has none. */
 static wire_status take_names(wire_points_reader *r, wire_errors *errors)
 {
     points_csv *csv = &r->u.csv;

@@ -18,7 +18,7 @@ typedef struct points_csv {
     wire_csv csv;
     char **first; /* cells of the first line; names, if that is a header */
     size_t n_first, first_capacity;
-    size_t *order; /* the feature of each column, or KEY_COLUMN or IGNORED_COLUMN; NULL: as they stand */
+    size_t *order; /* the feature of each column, or KEY_COLUMN or IGNORED_COLUMN; NULL: in this order */
     char *
         *features; /* the names of features in the header, borrowed from `first`; NULL: there is no header */
     size_t n_features;
@@ -91,7 +91,7 @@ struct wire_points_reader {
     size_t dimension;     /* 0: not known yet */
     char **names;         /* of the features; owned */
     size_t n_names;       /* 0: they have none */
-    const char *key_name; /* what else the column of the keys may be called; NULL, or borrowed */
+    const char *key_name; /* another name for the column of the keys; NULL, or borrowed */
     char *ignored;        /* see wire_ignored_new; NULL: none. Owned */
     size_t block_rows;
     double *block;   /* block_rows x dimension; until the dimension is known: the first row as it grows */
@@ -112,7 +112,7 @@ struct wire_points_reader {
     } u;
 };
 
-/* Each returns WIRE_OK, or the status of the reader from now on, and has then added an error. */
+/* Each returns WIRE_OK, or adds an error and returns the status that the reader keeps from then on. */
 void points_csv_init(wire_points_reader *r);
 wire_status points_csv_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
 wire_status points_csv_finish(wire_points_reader *r, wire_errors *errors);

@@ -1,5 +1,5 @@
-/* Reads {"points": [[…], …], "keys": […]} as the bytes arrive; points_json_keys.c reads the keys. Other JSON is WIRE_INVALID, as far as its first byte shows;
- * the reading ends there. */
+/* Reads {"points": [[…], …], "keys": […]} as the bytes arrive; points_json_keys.c reads the keys. Other JSON is
+ * WIRE_INVALID if its first byte shows it; the reading ends there. */
 #include "proto/json_decode.h"
 #include "proto/json_parse.h"
 #include "proto/number.h"

@@ -204,7 +204,7 @@ static size_t objective_place(const wire_observations_reader *r)
     return (size_t)(wire_objective(r->study) - r->study->metrics);
 }
 
-/* Names the given ones of n numbers. Returns how many. */
+/* Names those of the n numbers that are given. Returns how many there are. */
 static size_t name_metrics(const wire_study *study, const double *numbers, wire_named_value *out)
 {
     size_t n = 0;
@@ -214,7 +214,8 @@ static size_t name_metrics(const wire_study *study, const double *numbers, wire_
     return n;
 }
 
-/* Sets the row's lists of values and standard errors. A value that is the first objective's only is no list. */
+/* Sets the row's lists of values and standard errors. If only the first objective has a value, there is no list of
+ * values. */
 static void complete_metrics(wire_observations_reader *r)
 {
     const wire_study *study = r->study;
@@ -229,7 +230,7 @@ static void complete_metrics(wire_observations_reader *r)
         row->n_values = 0;
 }
 
-/* The value of a feature. Empty cells are none. */
+/* The value of a feature. Empty cells do not get here. */
 static wire_status take_feature(wire_observations_reader *r, size_t place, const char *text, size_t n,
                                 wire_errors *errors)
 {

@@ -38,9 +38,8 @@ typedef struct wire_observation {
     double cost; /* 0: none is given */
 } wire_observation;
 
-/* Takes observation `index` (from 0, in the order given); borrowed. False to refuse it: adds its problem,
- * with a pointer below or a detail after the `place` that it is given ("/observations/3", or "line 4, row
- * 3"). */
+/* Takes observation `index` (from 0, in the order given); borrowed. Returns false to refuse it, and has then added
+ * its problem, with a pointer or a detail that begins with `place` ("/observations/3", or "line 4, row 3"). */
 typedef bool wire_observation_sink(void *arg, size_t index, const char *place,
                                    const wire_observation *observation, wire_errors *errors);
 
@@ -62,7 +61,8 @@ wire_status wire_observations_reader_finish(wire_observations_reader *reader, wi
 /* In tables, the prefix of a parameter whose name is also the name of a column of every table. */
 #define WIRE_PARAMETER_PREFIX "parameters."
 
-/* Is it the name of a column of every table ("value", "state", …; not "key", which some have), or does it start with a prefix of one? */
+/* Is it the name of a column of every table ("value", "state", …; not "key", which only some have), or does it start
+ * with the prefix of such a column? */
 bool wire_is_table_column(const char *name);
 
 size_t wire_observations_reader_count(const wire_observations_reader *reader);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Before the object of standard errors. Names are escaped and all other values are numbers, so that it occurs
- * nowhere else. */
+/* This precedes the object of standard errors. It occurs nowhere else, because names are escaped and all other values
+ * are numbers. */
 static const char mark[] = "\"\":{";
 
 static bool read_object(json_t **out, const char *text)

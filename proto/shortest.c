@@ -1,11 +1,12 @@
 /* Schubfach: Raffaello Giulietti, The Schubfach way to render doubles, 2021.
  *
- * Of the decimals between the two doubles' midpoints around v = c 2^q, those with the exponent k and then those with
- * k + 1 are looked at, where 10^k is just below the width of that interval: one of the second kind if there is any, and
- * otherwise the nearest of the first. Three products with a power of ten of 128 bits, rounded to odd, decide exactly.
+ * The decimals that read back to v = c 2^q lie between the midpoints to its two neighbours. 10^k is just below the
+ * width of this interval. If it contains a decimal with the exponent k + 1, that one is chosen, and otherwise the
+ * nearest decimal with the exponent k. Three products with a power of ten of 128 bits, rounded to odd, decide
+ * exactly.
  *
- * A digit less than %g's is found only for powers of two, whose interval is not symmetric. They are printed by the
- * library then, so that texts do not change. */
+ * Only for powers of two, whose interval is not symmetric, can this find one digit less than %g. The C library prints
+ * those, so that the text is always that of %g. */
 #include "proto/shortest.h"
 
 #include "proto/powers_of_ten.h"
@@ -25,7 +26,7 @@ typedef struct decimal {
     int exponent;
 } decimal;
 
-/* The upper 64 bits of power * factor / 2^64, with the last bit set where anything is below them. */
+/* The upper 64 bits of power * factor / 2^64, with the last bit set if any lower bit is set. */
 static uint64_t round_to_odd(const uint64_t power[2], uint64_t factor)
 {
     unsigned __int128 low = (unsigned __int128)power[1] * factor;

@@ -11,7 +11,7 @@ enum { SHORTEST_MAX = 32 };
  * (1 to 17 for subnormal numbers), but much faster. Without a NUL. Returns the length, less than SHORTEST_MAX. */
 size_t shortest_text(char text[SHORTEST_MAX], double number);
 
-/* Writes the digits of a number, of which there are at least one. Returns the length, at most 20. */
+/* Writes the digits of a number, at least one. Returns the length, at most 20. */
 size_t shortest_integer(char *text, uint64_t number);
 
 #endif

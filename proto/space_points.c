@@ -47,7 +47,7 @@ static double find_word(const wire_parameter *p, const char *text, size_t n)
     return found ? (double)p->order[place] : NAN;
 }
 
-/* The value in steps that this number means: numbers that other programs have added up differ from it by
+/* The value min + k step that this number means. Numbers that other programs have added up may differ from it by
  * rounding. */
 static double code_step(const wire_parameter *p, double number)
 {

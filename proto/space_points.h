@@ -37,8 +37,8 @@ typedef struct wire_parameter {
     char **feature_names; /* n_features; NULL: not given */
     char *scaling;        /* of the properties: "standardize", "unit" or "none"; NULL: not given */
     char *encoding;       /* of words without properties: "codes"; NULL: one feature for each word */
-    char *unit;           /* shown, and used by nothing; NULL */
-    bool context;         /* its value is brought by who asks, and never chosen */
+    char *unit;           /* only shown; NULL: not given */
+    bool context;         /* each ask gives its value; it is never chosen */
     double *numbers;      /* discrete: n_values, in the order given */
     char **words;         /* categorical: n_values */
     uint32_t *order;      /* indices of the values, ascending by value */

@@ -14,7 +14,7 @@ typedef struct wire_trial {
     const char *key;     /* of the candidate; "" or NULL: left out */
     const double *point; /* NULL: left out */
     size_t dimension;
-    const wire_study *space;  /* with parameters: whose they are */
+    const wire_study *space;  /* with parameters: their study */
     const double *parameters; /* coded; NULL: left out */
     const char *worker;       /* "" or NULL: left out */
     int64_t issued_at;        /* ms, of the last attempt; 0: left out */
@@ -40,7 +40,7 @@ typedef struct wire_attempt {
     const char *outcome; /* "" or NULL: left out */
 } wire_attempt;
 
-/* A value that another attempt reported than the one that completed the trial. */
+/* A value reported by an attempt other than the one that completed the trial. */
 typedef struct wire_late_result {
     int32_t attempt;
     double value;
@@ -115,7 +115,7 @@ void wire_encode_import_answer(wire_writer *w, int64_t first, int64_t n);
 
 /* {"<objective>": value, …recorded}: the values of all metrics. */
 void wire_encode_values(wire_writer *w, const wire_metric *objective, double value, const char *recorded);
-/* Members of the current object: the told standard errors. */
+/* Members of the current object: the reported standard errors. */
 void wire_encode_std_errors(wire_writer *w, const wire_metric *objective, const char *recorded);
 
 /* {"trials": […], "reason": null | "…"} */

@@ -122,15 +122,15 @@ typedef struct wire_algorithm {
     wire_integer max_batch, max_arm_failures;
     bool standardize_rewards_given, standardize_rewards;
     char *init;        /* "uniform", "uncertainty"; NULL */
-    char *init_method; /* "cholesky"; NULL: uniform, or a definition older than the method */
+    char *init_method; /* "cholesky"; NULL: uniform, or the definition is older than this option */
     wire_number parallelism;
     wire_number gamma, gamma_scale, scale, epsilon, zeta; /* gamma: a number, "exact" or "bound" */
-    wire_number agreeing_repeats;                         /* absent: a definition older than it */
-    char *warp_unit, *source_trust;                       /* NULL: likewise, and where it does not apply */
+    wire_number agreeing_repeats;                         /* absent: the definition is older */
+    char *warp_unit, *source_trust;                       /* NULL: likewise, or it does not apply */
     wire_integer population, sample;
     char *posterior, *features;
     wire_integer inducing, prior_features, dpp_steps, initial_cells;
-    char *in_flight; /* "all", "near", "once"; NULL: a definition older than the choice, or not of a space */
+    char *in_flight; /* "all", "near", "once"; NULL: older than this option, or not of a space */
 } wire_algorithm;
 
 typedef struct wire_metric {
@@ -140,7 +140,7 @@ typedef struct wire_metric {
     bool recorded, constraint;     /* the role; if neither, it is an objective */
     wire_number threshold;         /* of an objective: the worst value of interest */
     wire_number at_least, at_most; /* of a constraint or an objective: bounds of its values */
-    char *unit;                    /* shown, and used by nothing; NULL */
+    char *unit;                    /* only shown; NULL: not given */
 } wire_metric;
 
 /* A rule that the points of a space keep. */
@@ -182,10 +182,10 @@ typedef struct wire_stop_when {
     double total;       /* cost: of all results together */
     double epsilon;     /* regret: in the metric's units */
     double probability; /* regret: that no point is better than the recommended one by more than epsilon */
-    bool tells;         /* it only advises; never of cost, always of regret */
+    bool tells;         /* it only advises; never for cost, always for regret */
 } wire_stop_when;
 
-/* A study that another one learns from. Stored definitions have what was found there, frozen: a function of the point
+/* A study that another one learns from. A stored definition has the function that was found there, frozen
  * (bandit/source.h). */
 enum { WIRE_MAX_SOURCES = 8, WIRE_MAX_SOURCE_POINTS = 256 };
 
@@ -245,25 +245,26 @@ wire_status wire_refuse_frozen(const wire_study *study, wire_errors *errors);
 /* Are all its sources frozen? */
 bool wire_sources_are_frozen(const wire_study *study);
 
-/* Has it a rule of `stop_when` that asks the model? */
+/* Does it have a rule of `stop_when` that uses the model? */
 bool wire_stops_by_model(const wire_study *study);
 
-/* The first objective, whose value is that of a result. */
+/* The first objective. Its value is the `value` of a result. */
 const wire_metric *wire_objective(const wire_study *study);
-/* The number of the metric with this name; n_metrics: there is none. */
+/* The index of the metric with this name; n_metrics: there is none. */
 size_t wire_metric_named(const wire_study *study, const char *name);
 /* The modelled metrics: the first objective, then the other objectives and the constraints in the order of the
- * definition. Returns how many; fills out[0 … WIRE_MAX_MODELLED−1] as far as there are, unless out is NULL. */
+ * definition. Returns their number and, unless out is NULL, writes them to out, which has room for
+ * WIRE_MAX_MODELLED. */
 size_t wire_modelled_metrics(const wire_study *study, const wire_metric **out);
 size_t wire_count_objectives(const wire_study *study);
-/* Is more than one objective without bounds modelled? */
+/* Are several metrics modelled, or does the only objective have bounds? */
 bool wire_has_several(const wire_study *study);
 
 /* algorithms: the names that an algorithm may have, then NULL. */
 wire_status wire_decode_study(wire_study **out, const char *body, size_t size, const char *const *algorithms,
                               wire_errors *errors);
-/* The same. `check` adds to the errors of a definition that has some: it sees what could be read, so that all can be
- * mended at once. */
+/* The same. If a definition has errors, `check` adds further ones to them: it sees the members that could be read, so
+ * that all problems are reported at once. */
 typedef void wire_study_check(const wire_study *partial, wire_errors *errors);
 wire_status wire_decode_study_checked(wire_study **out, const char *body, size_t size,
                                       const char *const *algorithms, wire_study_check *check,
@@ -274,7 +275,7 @@ void wire_study_free(wire_study *study);
  * candidates. wire_decode_study reads it back: a stored definition has no `points` but a `dimension`. */
 void wire_encode_definition(wire_writer *w, const wire_study *study);
 
-/* The best told or imported value, as part of responses. */
+/* The best reported or imported value, as part of responses. */
 typedef struct wire_best {
     bool given;
     int64_t trial;       /* 0: the value was imported */
@@ -310,7 +311,7 @@ typedef struct wire_study_view {
     const char *state, *state_reason; /* reason: "" is left out */
     const char *advice;               /* a word; "" is left out */
     const char *advising_rule;        /* the rule that advises to end the study, in place of `advice`; NULL */
-    int64_t advised_since;            /* the batch since which it does */
+    int64_t advised_since;            /* the batch since which the rule holds */
     int64_t created_at, updated_at;   /* ms */
     int64_t queued, pending, completed, failed, infeasible, stopped;
     int64_t observations, batch, candidates; /* batch: planned so far */
@@ -362,7 +363,7 @@ typedef struct wire_result {
     wire_number std_error;         /* with a value only: of the first objective */
     wire_named_value *std_errors;  /* "std_errors", or NULL: with a value only */
     size_t n_std_errors;
-    double cost;    /* 0: none was told */
+    double cost;    /* 0: none was reported */
     char *reason;   /* NULL; at most 1000 characters; with a state only */
     char *metadata; /* JSON object text, at most 4 KiB; NULL */
 } wire_result;

@@ -1,4 +1,4 @@
-/* Words with their features, that came beside a definition and not in it; see study_form.h. */
+/* Words with their features that a form has beside a definition, not in it; see study_form.h. */
 #ifndef PROTO_WORD_TABLE_H
 #define PROTO_WORD_TABLE_H
 
@@ -11,7 +11,7 @@ typedef struct wire_word_table {
     double *features;     /* n x n_features */
     char **feature_names; /* n_features; NULL: they have none */
     size_t n, n_features;
-    bool used; /* a parameter has taken what it holds */
+    bool used; /* a parameter has taken its contents */
 } wire_word_table;
 
 void wire_word_table_clear(wire_word_table *table);

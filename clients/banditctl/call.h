@@ -28,10 +28,10 @@ json_t *answer_json(const http_answer *answer);
  * NULL. On failure *out is NULL, and the error was printed on standard error. */
 exit_status call(const arguments *a, const http_request *request, json_t **out);
 
-/* Writes a JSON object as it is. False: the text is none, and nothing was written. */
+/* Writes a JSON object unchanged. False: the text is not a JSON object, and nothing was written. */
 bool write_object(wire_writer *w, const char *text);
 
-/* Writes an option's JSON object as a member, if the option was given. False: it is no object, and the error was
+/* Writes an option's JSON object as a member, if the option was given. False: it is not an object, and the error was
  * printed. */
 bool write_object_option(wire_writer *w, const arguments *a, option_id id, const char *name);
 

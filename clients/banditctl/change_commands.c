@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads text as JSON of any kind; NULL: it is none. */
+/* Reads text as JSON of any kind; NULL: it is not JSON. */
 static json_t *read_any(const char *text)
 {
     return json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
@@ -238,7 +238,8 @@ exit_status command_amend(const arguments *a)
 
 /* ---- the study's fields ---------------------------------------------------------------------------- */
 
-/* Adds the operands from `first` on, each name=value, to an object. False: one is not, and the error was printed. */
+/* Adds the operands from `first` on, each name=value, to an object. False: one of them is not, and the error was
+ * printed. */
 static bool read_assignments(const arguments *a, size_t first, json_t *object)
 {
     for (size_t i = first; i < a->n_operands; i++) {

@@ -38,7 +38,7 @@ exit_status command_notify_change(const arguments *a); /* add, remove */
 exit_status command_ping(const arguments *a);
 exit_status command_version(const arguments *a);
 
-/* Prints the names of a list's columns, on a terminal only: a script reads the lines below. */
+/* Prints the names of a list's columns, but only on a terminal: a script reads only the lines below. */
 void print_header(const char *columns);
 
 /* For completion: prints the ids of studies that start with `prefix`. */

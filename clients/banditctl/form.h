@@ -8,7 +8,7 @@
 typedef char form_boundary[48];
 void draw_boundary(form_boundary out);
 
-/* Puts the definition, and the tables of the operands after the first, into a form in place of *body. */
+/* Replaces *body, the definition, by a form with the definition and the tables of the operands after the first. */
 exit_status make_form(const arguments *a, char **body, size_t *size, const char *boundary);
 
 #endif

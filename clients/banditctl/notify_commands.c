@@ -98,7 +98,8 @@ static json_t *wanted(const arguments *a)
     return json_pack("{ssso}", "url", a->operands[0], "events", events);
 }
 
-/* Reads the list into *out, without the receiver of this address, as it is set. False in *had: there is none. */
+/* Reads the current list into *out, without the receiver that the first operand names. *had: whether it was in the
+ * list. */
 static exit_status read_others(const arguments *a, json_t **out, bool *had)
 {
     const http_request request = {.method = "GET", .path = NOTIFY_PATH, .cancel = -1};

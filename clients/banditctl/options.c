@@ -220,8 +220,8 @@ static bool takes_next_word(const char *word)
     return false;
 }
 
-/* Moves the options that stand before the command behind it, also if there is no such command: then that is what is
- * refused, not an option. */
+/* Moves the options that stand before the command behind it. It also does this if there is no such command, so that
+ * the command is refused, and not an option. */
 static void move_leading_options(const command_list *commands, int argc, char **argv)
 {
     int k = 1;
@@ -233,14 +233,14 @@ static void move_leading_options(const command_list *commands, int argc, char **
         return;
     if (!command_find(commands, argv + k, (size_t)(argc - k), &used))
         used = begins_command(commands, argv[k]) && k + 1 < argc && argv[k + 1][0] != '-' ? 2 : 1;
-    for (size_t i = 0; i < used; i++) { /* each word of the command's name, over the options */
+    for (size_t i = 0; i < used; i++) { /* moves each word of the command's name over the options */
         char *word = argv[k + (int)i];
         memmove(argv + i + 2, argv + i + 1, (size_t)(k - 1) * sizeof *argv);
         argv[i + 1] = word;
     }
 }
 
-/* `help`, `help COMMAND`, and --help after the first word of commands of two. */
+/* `help`, `help COMMAND`, and --help after the first word of commands with two words. */
 static bool asks_for_help(arguments *out, const command_list *commands, int argc, char **argv)
 {
     size_t used;
@@ -260,7 +260,8 @@ static bool asks_for_help(arguments *out, const command_list *commands, int argc
     return help || out->topic;
 }
 
-/* Says that these words are no command and, after the first word of commands of two, which words may follow. */
+/* Says that these words are not a command and, after the first word of commands with two words, which words may
+ * follow. */
 static void refuse_command(const command_list *commands, int argc, char **argv)
 {
     size_t n = strlen(argv[1]);
@@ -287,7 +288,7 @@ arguments_outcome arguments_read(arguments *out, const command_list *commands, i
     move_leading_options(commands, argc, argv);
     if (asks_for_help(out, commands, argc, argv))
         return ARGUMENTS_HELP;
-    if (strcmp(argv[1], "help") == 0) { /* of something that is no command */
+    if (strcmp(argv[1], "help") == 0) { /* of something that is not a command */
         argv++;
         argc--;
     }

@@ -130,7 +130,7 @@ static void write_told(wire_writer *w, const arguments *a)
     }
 }
 
-/* A number, or an object of them by metric. False: it is neither. */
+/* A number, or an object of numbers by metric. False: it is neither. */
 static bool write_std_error(wire_writer *w, const arguments *a)
 {
     double error;

@@ -137,7 +137,7 @@ static bool tell(worker *self, const trial_context *trial, const result *r)
 typedef struct heart {
     worker *self;
     char *path;
-    long long attempt; /* only the lease of this attempt is renewed; another attempt is another worker's */
+    long long attempt; /* only its lease is renewed; another attempt belongs to another worker */
     double lease;
     bool lost; /* the user was informed */
 } heart;
@@ -381,7 +381,7 @@ static void ask_refused(work *w, const http_answer *answer)
     if (news)
         work_log(w, "%s%s", why, status == STATUS_CONFLICT ? "; waiting" : "");
     free(why);
-    /* A conflict may pass: candidates are uploaded, or a study in state error is resumed. */
+    /* A conflict may end: candidates are uploaded, or a study in state error is resumed. */
     if (status != STATUS_CONFLICT)
         work_stop(w, status);
 }

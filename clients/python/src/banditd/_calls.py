@@ -120,7 +120,7 @@ class Call:
     content_type: str = "application/json"
     seconds: float = ANSWER_SECONDS
     parse: Callable[[Any], Any] = lambda answer: answer
-    accept_bytes: bool = False  # the response is no JSON
+    accept_bytes: bool = False  # the response is not JSON
 
     def __post_init__(self) -> None:
         self.key = str(uuid.uuid4())
@@ -425,7 +425,7 @@ def amend(
 
 
 def _broken(state: Optional[str]) -> str:
-    """What becomes of points that break a constraint, as a query."""
+    """The query that says what to do with points that break a constraint."""
     return "" if state is None else "?" + urllib.parse.urlencode({"broken": state})
 
 
@@ -457,7 +457,7 @@ def trial_filters(
     at_least: Optional[Mapping[str, Any]],
     at_most: Optional[Mapping[str, Any]],
 ) -> dict[str, str]:
-    """What `trials` was called with, as a query."""
+    """The filters and the order of `trials`, as a query."""
     given = {"state": state, "worker": worker, "sort": sort, "order": order}
     query = {name: value for name, value in given.items() if value is not None}
     for bound, limits in (("min", at_least), ("max", at_most)):
@@ -480,7 +480,7 @@ def predict(study: str, candidates: Any, points: Any, parameters: Any) -> Call:
     return _post(study_path(study, "/predict"), body, parse=lambda answer: answer["predictions"])
 
 
-# ---- pages, and what is read as it is ----
+# ---- pages, and answers that are returned unchanged ----
 
 
 def query_of(path: str, query: Mapping[str, Any]) -> str:
@@ -538,7 +538,7 @@ def set_notify(receivers: Iterable[Mapping[str, Any]]) -> Call:
 
 
 def pandas() -> Any:
-    """The package, which only the tables need."""
+    """The package pandas, which only the tables need."""
     try:
         return importlib.import_module("pandas")
     except ModuleNotFoundError as missing:

@@ -1,4 +1,4 @@
-"""Which parameters of an Optuna study belong to the space, and when each is active, from its finished trials."""
+"""Finds which parameters of an Optuna study belong to the space, and when each is active, from its finished trials."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from optuna.trial import FrozenTrial
 
 from ._distributions import to_server
 
-_MOST_VALUES = 100  # of a whole number that others depend on
+_MOST_VALUES = 100  # of an integer parameter that others depend on
 
 
 @dataclasses.dataclass
 class Inferred:
-    """What the trials show. `waiting`: why more of them may show more; None: they show all there is to see."""
+    """What the trials show. `waiting`: why more trials may show more; None: no more trials are needed."""
 
     distributions: dict[str, BaseDistribution]
     conditions: dict[str, dict[str, Any]]  # by name: "active_when"
@@ -46,8 +46,8 @@ def infer(trials: Sequence[FrozenTrial]) -> Inferred:
 def _find_condition(
     found: Inferred, present: Mapping[str, Sequence[FrozenTrial]], trials: Sequence[FrozenTrial], name: str
 ) -> None:
-    """Looks for the parameter whose value says whether `name` is suggested: of several, the one that most trials
-    have, because the others depend on it themselves."""
+    """Finds the parameter whose value decides whether `name` is suggested. If there are several, it is the one that
+    most trials have, because the others depend on it themselves."""
     here = present[name]
     explained: list[tuple[int, str, dict[str, Any]]] = []
     open_question: Optional[str] = None
@@ -81,7 +81,7 @@ def _find_condition(
 
 def _values(distribution: BaseDistribution, yes: Sequence[Any], no: Sequence[Any]) -> tuple[Optional[list[Any]], list[Any]]:
     """The values of a parameter for which another one is suggested, and the values that no trial has shown; None if
-    its values cannot decide that."""
+    its values do not decide whether the other one is suggested."""
     if isinstance(distribution, CategoricalDistribution):
         unseen = [choice for choice in distribution.choices if choice not in yes and choice not in no]
         return [choice for choice in distribution.choices if choice in yes], unseen
@@ -96,7 +96,7 @@ def _values(distribution: BaseDistribution, yes: Sequence[Any], no: Sequence[Any
 
 
 def _drop_orphans(found: Inferred) -> None:
-    """Parameters that depend on one that is not in the space are not in it either."""
+    """Leaves out the parameters that depend on one that is not in the space."""
     names = set(found.distributions) - set(found.left_out)
     while True:
         orphans = [name for name in names if name in found.conditions and found.conditions[name]["parameter"] not in names]

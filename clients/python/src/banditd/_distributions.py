@@ -1,4 +1,4 @@
-"""Optuna's distributions and the server's parameters: which belong together, and values of one as the other."""
+"""Converts between Optuna's distributions and the server's parameters, and between their values."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def _has_steps(distribution: BaseDistribution) -> bool:
 
 
 def fits(distribution: BaseDistribution, there: Definition) -> bool:
-    """Whether a trial's distribution is that of a parameter on the server. Choices may be in any order, and a study
-    that was not made by this package may say the same in another way: booleans and numbers for choices, steps."""
+    """Whether a trial's distribution is that of a parameter on the server. Choices may be in any order. In a study
+    that was not made by this package, choices may also be booleans or numbers, and steps may be a list of numbers."""
     kind = there["type"]
     if isinstance(distribution, CategoricalDistribution):
         if kind == "categorical":
@@ -53,7 +53,7 @@ def fits(distribution: BaseDistribution, there: Definition) -> bool:
         return kind == "discrete" and len(numbers) == len(distribution.choices) and sorted(numbers) == sorted(there["values"])
     if not isinstance(distribution, (FloatDistribution, IntDistribution)):
         return False
-    if kind == "discrete":  # a list, as earlier versions made it of steps
+    if kind == "discrete":  # a list of values, which earlier versions made from steps
         return _has_steps(distribution) and _steps(distribution) == sorted(there["values"])
     if kind != ("double" if isinstance(distribution, FloatDistribution) else "integer"):
         return False
@@ -85,7 +85,7 @@ def words(distribution: CategoricalDistribution) -> list[str]:
 
 
 def from_server(distribution: BaseDistribution, value: Any) -> Any:
-    """The value of a trial on the server as a value of Optuna."""
+    """Converts a value of a trial on the server to a value of Optuna."""
     if isinstance(distribution, CategoricalDistribution):
         if isinstance(value, str):
             return distribution.choices[words(distribution).index(value)]
@@ -96,7 +96,8 @@ def from_server(distribution: BaseDistribution, value: Any) -> Any:
 
 
 def to_server(distribution: BaseDistribution, value: Any, there: Optional[Definition] = None) -> Any:
-    """A value of Optuna as the server's; `there`: the parameter on the server, if it is not the one made here."""
+    """Converts a value of Optuna to the server's. `there`: the parameter on the server, if it is not the one made
+    here."""
     if isinstance(distribution, CategoricalDistribution):
         if there is not None and there["type"] != "categorical":
             return value

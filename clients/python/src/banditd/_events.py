@@ -47,7 +47,7 @@ def events(client: Client, study: str, after: Optional[int]) -> Iterator[Event]:
 
 
 class Parser:
-    """Makes events of the lines of a stream; an id without an event is one of the type "start"."""
+    """Makes events from the lines of a stream. An id without an event becomes an event of the type "start"."""
 
     def __init__(self) -> None:
         self._kind, self._data = "", ""

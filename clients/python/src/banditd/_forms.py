@@ -1,4 +1,4 @@
-"""Definitions with the words of their parameters beside them, as multipart/form-data."""
+"""Writes definitions, with the words of their parameters beside them, as multipart/form-data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Union
 
 from ._calls import Call, plain
 
-# A file of CSV, or the features of each word.
+# A CSV file, or the features of each word.
 Words = Union[bytes, Mapping[str, Sequence[float]]]
 
 

@@ -52,7 +52,7 @@ class Goals:
         return study.metric_names or [f"{_PLAIN}_{i}" for i in range(len(study.directions))]
 
     def differ(self, study: OptunaStudy, there: Sequence[Mapping[str, Any]]) -> Optional[str]:
-        """How the metrics of the server's study are others; None: they are the same."""
+        """What is different in the metrics of the server's study; None: they are the same."""
         wanted = self.metrics(study)
         modelled = [metric for metric in there if metric.get("role", "objective") != "recorded"]
         if [m["goal"] for m in modelled if "goal" in m] != [m["goal"] for m in wanted if "goal" in m]:

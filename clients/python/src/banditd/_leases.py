@@ -13,7 +13,7 @@ from .client import Study
 
 
 class LeaseKeeper:
-    """Renews the leases of trials in a thread, which lives as long as there are any."""
+    """Renews the leases of trials in a thread, which runs as long as there are trials."""
 
     def __init__(self, lease_seconds: float) -> None:
         self.lease_seconds = lease_seconds

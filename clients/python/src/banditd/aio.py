@@ -99,13 +99,13 @@ class AsyncClient:
         await self._run(_calls.revoke_token(token))
 
     async def notify(self) -> list[dict[str, Any]]:
-        """Whom the server notifies of events of its studies, and how that goes (admin)."""
+        """Whom the server notifies of events of its studies, and whether delivery succeeds (admin)."""
         receivers: list[dict[str, Any]] = (await self._run(_calls.Call("GET", "/v1/notify")))["notify"]
         return receivers
 
     async def set_notify(self, receivers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Sets whom the server notifies: each with "url", and perhaps "events" and "secret" (admin). A new receiver's
-        secret is in the answer, and is shown only now."""
+        """Sets whom the server notifies (admin). Each receiver has "url", and perhaps "events" and "secret". A new
+        receiver's secret is in the answer, and is shown only now."""
         set_now: list[dict[str, Any]] = (await self._run(_calls.set_notify(receivers)))["notify"]
         return set_now
 
@@ -355,7 +355,8 @@ class AsyncStudy:
     ) -> AsyncIterator[dict[str, Any]]:
         """The candidates and what the model knows of them: "candidate", "point", "pulls", "mean", "posterior" …
 
-        sort: "candidate", "mean", "ucb", "std" or "pulls", the best or most first. retired, pulls: only those. key: the one that has it."""
+        sort: "candidate", "mean", "ucb", "std" or "pulls", with the best or largest first. retired, pulls: only such
+        candidates. key: only the candidate that has it."""
         query = {"sort": sort, "retired": retired, "pulls": pulls, "key": key}
         return self._client._pages(_calls.study_path(self.id, "/candidates"), query)
 
@@ -384,8 +385,8 @@ class AsyncStudy:
         return restored
 
     async def set_keys(self, keys: Sequence[Optional[str]]) -> int:
-        """Gives all candidates keys, your own names for them, instead of the ones that they had; None for a candidate
-        without one. Returns how many have one."""
+        """Gives all candidates keys, your own names for them; None for a candidate without one. They replace all
+        earlier keys. Returns how many candidates have one."""
         keyed: int = await self._client._run(_calls.set_keys(self.id, keys))
         return keyed
 
@@ -420,13 +421,14 @@ class AsyncStudy:
         return self._client._pages(_calls.study_path(self.id, "/batches"), {})
 
     def measurements(self, trials: Optional[str] = None, *, points: Optional[int] = None) -> AsyncIterator[dict[str, Any]]:
-        """The learning curves of all trials that have one, or of some, such as "1-500"; at most `points` of each."""
+        """The learning curves of all trials that have one, or of some trials, such as "1-500"; at most `points` values
+        of each."""
         query = {"trials": trials, "points": points}
         return self._client._pages(_calls.study_path(self.id, "/measurements"), query)
 
     async def series(self, points: int = 1000, *, metric: Optional[str] = None) -> list[dict[str, Any]]:
         """The values in order, each with the best one so far; at most `points` of them, for plotting. With several
-        objectives the hypervolume so far, or the values of one metric."""
+        objectives, these are the hypervolume so far, or the values of one metric."""
         call = _calls.read(self.id, "/series", points=points, metric=metric)
         items: list[dict[str, Any]] = (await self._client._run(call))["items"]
         return items
@@ -451,7 +453,7 @@ class AsyncStudy:
 
     async def outlook(self, *, metric: Optional[str] = None, epsilon: Optional[float] = None) -> dict[str, Any]:
         """What is left to gain: the probability that some point is better than the recommended one by more than
-        epsilon, and how much more trials are expected to gain."""
+        epsilon, and how much further trials are expected to gain."""
         query = {"metric": metric, "epsilon": epsilon}
         found: dict[str, Any] = await self._client._run(_calls.read(self.id, "/outlook", **query))
         return found
@@ -463,13 +465,13 @@ class AsyncStudy:
         return found
 
     async def fork(self, name: str, at_trial: Optional[int] = None, **changes: Any) -> AsyncStudy:
-        """The study as it was when `at_trial` was reported, under another id. `changes`: of the definition, such as
-        seed, aim or algorithm."""
+        """The study as it was when `at_trial` was reported, under another id. `changes`: other members of the
+        definition, such as seed, aim or algorithm."""
         return AsyncStudy(self._client, (await self._client._run(_calls.fork(self.id, name, at_trial, changes)))["id"])
 
     async def events(self, after: Optional[int] = None) -> AsyncIterator[Event]:
         """The study's events as they happen, without end, also through restarts of the server. `after`: the id of an
-        event, to begin with the ones after it; 0: from the study's beginning."""
+        event, to begin with the events after it; 0: from the beginning of the study."""
         pauses = _calls.Pauses()
         while True:
             try:
@@ -515,5 +517,6 @@ class AsyncStudy:
         return exported
 
     async def trials_dataframe(self, **filters: Any) -> Any:
-        """The trials as a pandas.DataFrame with one row per trial; the filters are those of `trials`. Needs pandas."""
+        """The trials as a pandas.DataFrame with one row per trial; the filters are those of `trials`. Requires
+        pandas."""
         return _calls.pandas().DataFrame(_calls.rows([trial async for trial in self.trials(**filters)]))

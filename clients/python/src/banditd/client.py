@@ -68,9 +68,9 @@ class Client:
         return self._address.url
 
     def create_study(self, definition: Mapping[str, Any], words: Optional[Mapping[str, Words]] = None) -> Study:
-        """Creates a study from its definition (see the server's documentation). `words` has, by the name of a categorical
-        parameter, the features of its words: {"C": [0.1, 16], …}, or the bytes of a CSV file. In the definition the
-        parameter has no values then, and there may be up to 100 000."""
+        """Creates a study from its definition (see the server's documentation). `words` maps the name of a categorical
+        parameter to the features of its words, {"C": [0.1, 16], …}, or to the bytes of a CSV file. The parameter then
+        has no values in the definition, and may have up to 100 000 words."""
         call = _forms.create_study(definition, words) if words else _calls.create_study(definition)
         return Study(self, self._run(call)["id"])
 
@@ -129,13 +129,13 @@ class Client:
         self._run(_calls.revoke_token(token))
 
     def notify(self) -> list[dict[str, Any]]:
-        """Whom the server notifies of events of its studies, and how that goes (admin)."""
+        """Whom the server notifies of events of its studies, and whether delivery succeeds (admin)."""
         receivers: list[dict[str, Any]] = (self._run(_calls.Call("GET", "/v1/notify")))["notify"]
         return receivers
 
     def set_notify(self, receivers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Sets whom the server notifies: each with "url", and perhaps "events" and "secret" (admin). A new receiver's
-        secret is in the answer, and is shown only now."""
+        """Sets whom the server notifies (admin). Each receiver has "url", and perhaps "events" and "secret". A new
+        receiver's secret is in the answer, and is shown only now."""
         set_now: list[dict[str, Any]] = (self._run(_calls.set_notify(receivers)))["notify"]
         return set_now
 
@@ -396,19 +396,20 @@ class Study:
         return info
 
     def best(self) -> dict[str, Any]:
-        """The best reported value, "observed", and the tried point with the best posterior mean, "recommended". With several
-        objectives each has a "pareto" list, and there are the "hypervolume" and its "reference"."""
+        """The best reported value, "observed", and the tried point with the best posterior mean, "recommended". With
+        several objectives each has a list "pareto", and the answer also has the "hypervolume" and its "reference"."""
         best: dict[str, Any] = self._client._run(_calls.get(self.id, "/best"))
         return best
 
     def predict(self, *, candidates: Any = None, points: Any = None, parameters: Any = None) -> list[dict[str, Any]]:
-        """The "mean", "std" and "ucb" at candidates by number or key, at points, or at parameters by name. Give one of them.
-        With several objectives or bounds these are in "values" by metric, beside "feasible_probability"."""
+        """The "mean", "std" and "ucb" at candidates by number or key, at points, or at parameters by name. Give one of
+        them. With several objectives or bounds these are in "values" by metric, together with
+        "feasible_probability"."""
         predicted: list[dict[str, Any]] = self._client._run(_calls.predict(self.id, candidates, points, parameters))
         return predicted
 
     def model(self, metric: Optional[str] = None) -> dict[str, Any]:
-        """The current model; with several, that of one metric."""
+        """The current model; with several modelled metrics, that of one metric."""
         model: dict[str, Any] = self._client._run(_calls.read(self.id, "/model", metric=metric))
         return model
 
@@ -450,7 +451,8 @@ class Study:
     ) -> Iterator[dict[str, Any]]:
         """The candidates and what the model knows of them: "candidate", "point", "pulls", "mean", "posterior" …
 
-        sort: "candidate", "mean", "ucb", "std" or "pulls", the best or most first. retired, pulls: only those. key: the one that has it."""
+        sort: "candidate", "mean", "ucb", "std" or "pulls", with the best or largest first. retired, pulls: only such
+        candidates. key: only the candidate that has it."""
         query = {"sort": sort, "retired": retired, "pulls": pulls, "key": key}
         return self._client._pages(_calls.study_path(self.id, "/candidates"), query)
 
@@ -479,8 +481,8 @@ class Study:
         return restored
 
     def set_keys(self, keys: Sequence[Optional[str]]) -> int:
-        """Gives all candidates keys, your own names for them, instead of the ones that they had; None for a candidate
-        without one. Returns how many have one."""
+        """Gives all candidates keys, your own names for them; None for a candidate without one. They replace all
+        earlier keys. Returns how many candidates have one."""
         keyed: int = self._client._run(_calls.set_keys(self.id, keys))
         return keyed
 
@@ -515,13 +517,14 @@ class Study:
         return self._client._pages(_calls.study_path(self.id, "/batches"), {})
 
     def measurements(self, trials: Optional[str] = None, *, points: Optional[int] = None) -> Iterator[dict[str, Any]]:
-        """The learning curves of all trials that have one, or of some, such as "1-500"; at most `points` of each."""
+        """The learning curves of all trials that have one, or of some trials, such as "1-500"; at most `points` values
+        of each."""
         query = {"trials": trials, "points": points}
         return self._client._pages(_calls.study_path(self.id, "/measurements"), query)
 
     def series(self, points: int = 1000, *, metric: Optional[str] = None) -> list[dict[str, Any]]:
         """The values in order, each with the best one so far; at most `points` of them, for plotting. With several
-        objectives the hypervolume so far, or the values of one metric."""
+        objectives, these are the hypervolume so far, or the values of one metric."""
         items: list[dict[str, Any]] = self._client._run(_calls.read(self.id, "/series", points=points, metric=metric))["items"]
         return items
 
@@ -545,7 +548,7 @@ class Study:
 
     def outlook(self, *, metric: Optional[str] = None, epsilon: Optional[float] = None) -> dict[str, Any]:
         """What is left to gain: the probability that some point is better than the recommended one by more than
-        epsilon, and how much more trials are expected to gain."""
+        epsilon, and how much further trials are expected to gain."""
         query = {"metric": metric, "epsilon": epsilon}
         found: dict[str, Any] = self._client._run(_calls.read(self.id, "/outlook", **query))
         return found
@@ -557,8 +560,8 @@ class Study:
         return found
 
     def fork(self, name: str, at_trial: Optional[int] = None, **changes: Any) -> Study:
-        """The study as it was when `at_trial` was reported, under another id. `changes`: of the definition, such as
-        seed, aim or algorithm."""
+        """The study as it was when `at_trial` was reported, under another id. `changes`: other members of the
+        definition, such as seed, aim or algorithm."""
         return Study(self._client, self._client._run(_calls.fork(self.id, name, at_trial, changes))["id"])
 
     def export(self, format: str = "ndjson") -> bytes:
@@ -567,12 +570,13 @@ class Study:
         return exported
 
     def trials_dataframe(self, **filters: Any) -> Any:
-        """The trials as a pandas.DataFrame with one row per trial; the filters are those of `trials`. Needs pandas."""
+        """The trials as a pandas.DataFrame with one row per trial; the filters are those of `trials`. Requires
+        pandas."""
         return _calls.pandas().DataFrame(_calls.rows(self.trials(**filters)))
 
     def events(self, after: Optional[int] = None) -> Iterator[Event]:
         """The study's events as they happen, without end, also through restarts of the server. `after`: the id of an
-        event, to begin with the ones after it; 0: from the study's beginning."""
+        event, to begin with the events after it; 0: from the beginning of the study."""
         from ._events import events
 
         return events(self._client, self.id, after)

@@ -2,7 +2,7 @@
 
     study = optuna.create_study(sampler=BanditdSampler())
 
-Needs Optuna 4.1 or later (`pip install banditd[optuna]`)."""
+Requires Optuna 4.1 or later (`pip install banditd[optuna]`)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 _MEASURED = (TrialState.COMPLETE, TrialState.PRUNED)
 _TRIAL = "banditd:trial"  # system attributes of an Optuna trial: the number of the server's trial, and its attempt
 _ATTEMPT = "banditd:attempt"
-_PATIENCE = 3  # times `inferred_after`: so many trials may it take to see what depends on what
+_PATIENCE = 3  # times `inferred_after`: after so many trials, it stops looking for parameters that depend on others
 
 
 class SamplerWarning(UserWarning):
-    """A parameter is sampled at random, or a result was not taken by the server."""
+    """A parameter is sampled at random, or the server did not accept a result."""
 
 
 class BanditdSampler(BaseSampler):
@@ -45,18 +45,19 @@ class BanditdSampler(BaseSampler):
     study: the id of the study on the server (default: made from the name of the Optuna study). An existing study is
         continued, with its parameters and conditions.
     space: the distributions of the parameters by name, as in `trial.distributions`. By default these are the
-        parameters of the first `inferred_after` finished trials, which are random, with a SamplerWarning. A parameter that only some of them
-        have is conditional on the parameter whose values say which.
+        parameters of the first `inferred_after` finished trials, which are random, with a SamplerWarning. A parameter
+        that only some of these trials have is conditional on the parameter whose values decide which trials have it.
     features: properties of choices: for the name of a categorical parameter, a row of numbers for each of its choices,
         in their order. The server learns from similar choices.
     contexts: the names of parameters whose values you bring, such as the temperature of the day: before each trial,
-        `study.enqueue_trial({"temperature": 21.5})` gives them, and the server chooses the others to go with them. A study
-        that is on the server has them by its definition.
+        `study.enqueue_trial({"temperature": 21.5})` gives them, and the server chooses the others to go with them. If
+        the study exists on the server, its definition says which they are.
     constraints: rules that the suggested parameters keep, for example "x + y <= 1" (docs/spaces.md has the grammar).
         Trials that the server did not choose may break them: the first ones, without `space`, and enqueued ones. Their
         results are `infeasible` on the server, and it does not learn from them.
-    constraints_func, constraint_names: results that must hold, as in Optuna's samplers: a function of a completed trial
-        that returns a number for each name, at most 0 where it holds. The server learns to keep them.
+    constraints_func, constraint_names: constraints on results, as in Optuna's samplers: a function of a completed
+        trial that returns a number for each name. A constraint holds if its number is at most 0. The server learns to
+        keep them.
     thresholds: with several objectives, the worst value of each that is of interest. They speed the search up.
     algorithm: the algorithm in the study's definition on the server, for example {"name": "s_gp_ts"}.
     pruned: "value": the last intermediate value of a pruned trial is its result. "ignore": it has no result.
@@ -112,7 +113,7 @@ class BanditdSampler(BaseSampler):
 
     def _start(self) -> None:
         self._lock = threading.Lock()
-        self._asked: dict[int, Optional[Trial]] = {}  # by Optuna's id of the trial; None: it is all random
+        self._asked: dict[int, Optional[Trial]] = {}  # by Optuna's id of the trial; None: all its parameters are random
         self._leases = LeaseKeeper(self._lease_seconds)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -147,7 +148,7 @@ class BanditdSampler(BaseSampler):
     def sample_relative(
         self, study: OptunaStudy, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        return {}  # all parameters come one by one, with the distributions that the objective names
+        return {}  # parameters are sampled one by one, with the distributions in the objective function
 
     def sample_independent(
         self, study: OptunaStudy, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -170,13 +171,13 @@ class BanditdSampler(BaseSampler):
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def _given(self, study: OptunaStudy, trial: FrozenTrial, name: str) -> Optional[Trial]:
-        """The server's trial for this trial: asked for at its first parameter of the space."""
+        """The server's trial for this trial. It is asked for when the first parameter of the space is sampled."""
         with self._lock:
             server = self._study
             if trial._trial_id in self._asked:
                 return self._asked[trial._trial_id]
             if server is None:
-                self._asked[trial._trial_id] = None  # begun at random, so random to its end
+                self._asked[trial._trial_id] = None  # it began at random, and remains random
         if server is None or name not in self._space:
             return None
         given = self._next_trial(server, self._brought(trial))
@@ -188,7 +189,7 @@ class BanditdSampler(BaseSampler):
         return given
 
     def _brought(self, trial: FrozenTrial) -> dict[str, Any]:
-        """The values of the contexts, as the server's."""
+        """The values of the contexts, as the server writes them."""
         contexts = {name: there for name, there in self._space.items() if there.get("role") == "context"}
         values = trial.system_attrs.get("fixed_params", {})
         missing = sorted(contexts.keys() - values.keys())
@@ -214,8 +215,8 @@ class BanditdSampler(BaseSampler):
     def after_trial(
         self, study: OptunaStudy, trial: FrozenTrial, state: TrialState, values: Optional[Sequence[float]]
     ) -> None:
-        """Reports the result. What goes wrong is a warning: the trial itself has ended well. What `constraints_func`
-        raises is raised."""
+        """Reports the result. Errors are only warnings, because the trial itself has ended well. Exceptions of
+        `constraints_func` are raised."""
         broken: Optional[Exception] = None
         if state == TrialState.COMPLETE and values is not None:
             try:
@@ -272,8 +273,9 @@ class BanditdSampler(BaseSampler):
         )
 
     def _import(self, server: Study, results: Sequence[tuple[FrozenTrial, Optional[Result]]]) -> None:
-        """Imports results whose points the server did not choose. Points that lack a parameter are left out. Those that
-        break a constraint are infeasible on the server: random trials and `enqueue_trial` do not keep to constraints."""
+        """Imports results whose points the server did not choose. Points that lack a parameter are left out. Those
+        that break a constraint are infeasible on the server: random trials and `enqueue_trial` need not keep
+        constraints."""
         points = [
             (point_of(self._space, trial.params, trial.distributions), result)
             for trial, result in results
@@ -296,7 +298,7 @@ class BanditdSampler(BaseSampler):
         return self._study
 
     def _open(self, study: OptunaStudy) -> Optional[str]:
-        """Opens or creates the study. -> what to warn of"""
+        """Opens or creates the study. Returns the text of a warning, or None."""
         if len(study.directions) > 5:
             raise ValueError(f"BanditdSampler supports up to five objectives; this study has {len(study.directions)}")
         server = self._client.study(self._name or _server_name(study.study_name))
@@ -322,7 +324,7 @@ class BanditdSampler(BaseSampler):
         return warning
 
     def _take(self, server: Study, info: Mapping[str, Any], study: OptunaStudy) -> None:
-        """Continues a study that is on the server."""
+        """Continues a study that exists on the server."""
         different = self._goals.differ(study, _metrics(info))
         if info["domain"].get("constraints", []) != self._constraints:
             raise ValueError(f"study {server.id} on the server has other constraints; use another study")
@@ -340,7 +342,7 @@ class BanditdSampler(BaseSampler):
         self._space, self._study = there, server
 
     def _wanted(self, study: OptunaStudy) -> tuple[Optional[list[dict[str, Any]]], Optional[str]]:
-        """The parameters of a new study, None while they are not known; and what to warn of."""
+        """The parameters of a new study, None while they are not known; and the text of a warning, or None."""
         if self._given_space is not None:
             given = sorted(self._given_space.items())
             return [parameter(name, distribution, self._features.get(name)) for name, distribution in given], None
