@@ -16,7 +16,8 @@
 
 typedef struct bandit_algorithm_table {
     size_t size;      /* size of the algorithm's struct */
-    bool from_sums;   /* all but the dictionary follows from the sums, whatever the order of rewards */
+    bool from_sums;   /* except for the dictionary, the state follows from the sums, not from the order of
+                         rewards */
     const void *rule; /* of a type that the table's functions know; NULL if they need none */
 
     /* Sets up the algorithm's own part, after the common one. After an error engine.c calls close. */
@@ -52,8 +53,8 @@ typedef struct bandit_algorithm_table {
      * arms. Called only if there is a model. */
     bandit_status (*predict)(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
                              size_t n, bandit_prediction *out, bandit_error *err);
-    /* The posterior that predictions come from, if it is a sparse one on arms; NULL, or no function: it is not.
-     * Borrowed until the next begin_batch. Called after the first reward. */
+    /* The posterior that predictions come from, if it is a sparse one on arms. Otherwise NULL, or there is no
+     * function. Borrowed until the next begin_batch. Called after the first reward. */
     const struct bandit_posterior *(*posterior)(const bandit_engine *engine);
     /* Called with `batch`, `has_model`, `lambda`, `noise_std`, `norm_bound` and `code_path` filled in. */
     void (*describe)(const bandit_engine *engine, bandit_description *out);
@@ -105,7 +106,8 @@ struct bandit_engine {
     bool grows_norm_bound; /* options.norm_bound grows as described at bandit_engine_grow_norm_bound */
     struct bandit_enumerated *enumerated; /* for an enumerated space (enumerated.h); otherwise NULL */
     const bandit_ledger
-        *given; /* during begin_batch: the new sums; NULL: they are the current sums plus the results */
+        *given; /* during begin_batch: the new sums; NULL: the new sums are the current ones plus the
+                   results */
     const bandit_result *told; /* during amend: n_told results, as of bandit_engine_amend */
     size_t n_told;
 };

@@ -1,6 +1,7 @@
 /* Shared by the files of BBKB: bbkb.c (creation, memory, stored states, predictions), bbkb_batch.c (the start
- * of a batch: dictionary, posterior, width), bbkb_first.c (uncertainty sampling before the first reward) and bbkb_picks.c (its picks, and its end). log_ei_list.c picks by
- * another rule from the same posteriors. */
+ * of a batch: dictionary, posterior, width), bbkb_first.c (uncertainty sampling before the first reward) and
+ * bbkb_picks.c (the picks of a batch, and its end). log_ei_list.c picks by another rule from the same
+ * posteriors. */
 #ifndef CORE_ALGORITHMS_BBKB_H
 #define CORE_ALGORITHMS_BBKB_H
 
@@ -33,8 +34,8 @@ typedef struct bandit_bbkb_batch {
     uint32_t *dictionary;
     size_t n_dictionary, capacity_dictionary;
     bandit_posterior posterior; /* V_D: given the observed rewards */
-    double *mean, *variance;    /* n arms, at the batch's start; variances below 0: minus a bound
-                                 * (screening.h) */
+    double *mean, *variance;    /* n arms, at the batch's start; a variance below 0 is minus an upper bound
+                                   (screening.h) */
     size_t capacity_mean, capacity_variance;
     bandit_selector selector; /* V: V_D and all picks in flight; only with a model */
     bandit_log_sums log_sums;
@@ -44,7 +45,8 @@ typedef struct bandit_bbkb_batch {
     double total;       /* without a model: sum of the prior variances of the picks in flight */
     uint32_t *planned;  /* without a model: the picks that uncertainty sampling planned */
     size_t n_planned;
-    bandit_exact *prior; /* without a model, with options.init_cholesky: given the picks in flight; NULL */
+    bandit_exact *prior; /* without a model, with options.init_cholesky: given the picks in flight; otherwise
+                            NULL */
     bandit_local_ratio local; /* used with a model and the global-local rule */
     bool past_global;         /* `local` is up to date: the global bound was exceeded, or `out` was full */
     bandit_offer *out;        /* until past_global: the distinct arms in flight, and their pulls */
@@ -60,7 +62,8 @@ typedef struct bandit_bbkb_rule {
     const char *state; /* first bytes of its stored states */
     bool has_bounds;   /* alpha, the log-sums and the norm bound are used */
     double width;      /* without bounds: how many standard deviations `ucb` is above the mean */
-    /* Reserves memory for this many pulls in flight. With a model, also starts what the picks are chosen by.
+    /* Reserves memory for this many pulls in flight. With a model, also starts the data by which picks are
+     * chosen.
      * Errors: BANDIT_NO_MEMORY. */
     bandit_status (*start)(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
                            const bandit_executor *executor, bandit_error *err);
@@ -153,7 +156,7 @@ bandit_status bandit_bbkb_select(bandit_engine *engine, const bandit_select_limi
 bandit_status bandit_bbkb_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
                                        const bandit_executor *executor, bandit_error *err);
 
-/* As bandit_algorithm_table.explain. The second is its part without a model. */
+/* As bandit_algorithm_table.explain. The second function is for batches without a model. */
 bandit_status bandit_bbkb_explain(bandit_engine *engine, uint32_t arm, const bandit_select_limits *limits,
                                   const bandit_executor *executor, bandit_reason *out, bandit_error *err);
 void bandit_bbkb_explain_first(const bandit_bbkb_batch *batch, uint32_t arm, bandit_reason *out);
@@ -164,13 +167,14 @@ void bandit_bbkb_explain_first(const bandit_bbkb_batch *batch, uint32_t arm, ban
  * BANDIT_MEMORY_LIMIT. */
 bandit_status bandit_bbkb_start_first(const bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
                                       const bandit_executor *executor, bandit_error *err);
-/* Reserves memory for `more` pulls in flight; without batch->prior none is needed. Errors as above. */
+/* Reserves memory for `more` pulls in flight; without batch->prior it does nothing. Errors as above. */
 bandit_status bandit_bbkb_reserve_first(const bandit_engine *engine, bandit_bbkb_batch *batch, size_t more,
                                         const bandit_executor *executor, bandit_error *err);
 /* Adds a pull in flight, also without batch->prior. Returns the arm's prior variance. */
 double bandit_bbkb_take_out_first(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
                                   const bandit_executor *executor);
-/* With batch->prior: the most uncertain arm that may be picked (false: there is none), and why the batch ends. */
+/* With batch->prior: find the most uncertain arm that may be picked (false: there is none), and why the batch
+ * ends. */
 bool bandit_bbkb_most_uncertain(const bandit_engine *engine, const bandit_bbkb_batch *batch,
                                 const bandit_select_limits *limits, uint32_t *arm);
 bandit_stop_rule bandit_bbkb_first_stop(const bandit_engine *engine, const bandit_bbkb_batch *batch,
@@ -184,8 +188,8 @@ extern const bandit_algorithm_table bandit_log_ei_list_table;
 bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine,
                                               const bandit_select_limits *limits);
 
-/* Learns from the failures, for the picks that follow; there must be a model. *changed tells whether they are
- * not those of the last call for this batch. Errors: BANDIT_NO_MEMORY. */
+/* Learns from the failures, for the picks that follow; there must be a model. *changed: whether the failures
+ * differ from those of the last call for this batch. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_log_ei_list_heed(bandit_engine *engine, const bandit_select_limits *limits,
                                       bool *changed, bandit_error *err);
 

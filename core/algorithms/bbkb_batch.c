@@ -65,7 +65,7 @@ static bandit_status screen(bandit_bbkb *bbkb, bandit_bbkb_batch *batch, bandit_
 }
 
 /* Computes means and variances: of all arms if screening does not pay or the global-local rule needs them,
- * else with screening. Where screening against a reference pays, a full evaluation becomes the next
+ * otherwise with screening. Where screening against a reference pays, a full evaluation becomes the next
  * reference. */
 static bandit_status evaluate(bandit_engine *engine, bandit_bbkb_batch *batch,
                               const bandit_executor *executor, bandit_error *err)
@@ -105,7 +105,7 @@ static bandit_status freeze_model(bandit_engine *engine, bandit_bbkb_batch *batc
     return evaluate(engine, batch, executor, err);
 }
 
-/* Starts [BBKB] Algorithm 3, if that was chosen. The older method makes all picks at once, and only if no
+/* Starts [BBKB] Algorithm 3, if options choose it. The older method makes all picks at once, and only if no
  * picks are in flight. */
 static bandit_status start_first_picks(const bandit_engine *engine, bandit_bbkb_batch *batch,
                                        size_t n_pending, const bandit_executor *executor, bandit_error *err)

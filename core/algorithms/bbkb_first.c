@@ -1,9 +1,10 @@
-/* The picks before the first reward by uncertainty sampling ([BBKB] Algorithm 3), each when it is wanted.
+/* The picks before the first reward by uncertainty sampling ([BBKB] Algorithm 3), each made when it is
+ * requested.
  *
- * The prior over all arms is conditioned on the picks in flight, one column for each (exact_posterior.h): this is a
- * Cholesky factor of K + lambda I whose pivots are the picks, so that m picks among n arms cost O(n m^2) in all.
- * core/selection/uncertainty.h has the method of studies that were created before: it looks at stale arms again and
- * makes all picks at once. Its variances differ in rounding. */
+ * The prior over all arms is conditioned on the picks in flight, one column for each (exact_posterior.h):
+ * this is a Cholesky factor of K + lambda I whose pivots are the picks. In all, m picks among n arms cost O(n
+ * m^2). Studies that were created before this method existed use that of core/selection/uncertainty.h, which
+ * recomputes outdated variances and makes all picks at once. Its variances differ in rounding. */
 #include "core/algorithms/bbkb.h"
 
 #include "core/algorithms/exact_engine.h"

@@ -36,8 +36,8 @@ static void note_out(bandit_bbkb_batch *batch, uint32_t arm)
 }
 
 /* The sums of the global-local rule cover all picks in flight, but are not needed until the global bound is
- * exceeded. Until then only the arms in flight are noted. At that moment they are added to the sums, arm by
- * arm, and from then on each pick is added at once. */
+ * exceeded. Until then only the arms in flight are listed. When the bound is exceeded, these arms are added
+ * to the sums, arm by arm; after that, each pick is added at once. */
 static void follow_local_ratio(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
                                const bandit_executor *executor)
 {
@@ -132,7 +132,7 @@ static bool first_arm(const bandit_engine *engine, const bandit_bbkb_batch *batc
     return bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, batch->n_picks, limits, arm);
 }
 
-/* Prepares for `more` picks on this executor, as far as they need memory. */
+/* Reserves the memory that `more` picks on this executor need. */
 static bandit_status prepare_executor(const bandit_engine *engine, bandit_bbkb_batch *batch, size_t more,
                                       const bandit_executor *executor, bandit_error *err)
 {

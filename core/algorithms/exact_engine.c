@@ -121,7 +121,7 @@ static bandit_status reserve_batch(bandit_exact_engine *e, size_t n_solid, size_
     return BANDIT_OK;
 }
 
-/* Builds the posterior from base and log. These are the calls that a running engine has made, so the bits
+/* Builds the posterior from base and log. It makes the same calls as a running engine has made, so the bits
  * agree. */
 static void build(bandit_exact_engine *e, const bandit_executor *executor)
 {

@@ -3,8 +3,8 @@
  *
  * A batch before the first reward follows options.init; every other batch follows the rule. If the rule uses
  * the selection variance, the pending picks and the picks of the batch are hallucinated in the posterior. The
- * stored state is that of bandit_history. Everything else follows from it, the pending picks and the number
- * of the batch. */
+ * stored state is that of bandit_history. Everything else follows from this state, the pending picks and the
+ * number of the batch. */
 #ifndef CORE_ALGORITHMS_EXACT_ENGINE_H
 #define CORE_ALGORITHMS_EXACT_ENGINE_H
 
@@ -35,7 +35,7 @@ typedef struct bandit_exact_rule {
     /* Chooses the next arm. Returns false when all are withheld. `limits` is that of select. */
     bool (*choose)(bandit_exact_engine *engine, const bandit_select_limits *limits,
                    const bandit_executor *executor, uint32_t *arm);
-    /* The same in a space that grows, for rules without a model: sets `coded` to the next point, from the
+    /* The same in a space that grows, for rules without a model: sets `coded` to the next point, using the
      * random numbers of this attempt at this pick. `genome` holds the fixed values; genes: scratch, one per
      * parameter. */
     void (*choose_point)(const bandit_exact_engine *engine, const bandit_genome *genome, uint64_t attempt,

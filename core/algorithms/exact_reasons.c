@@ -1,8 +1,9 @@
-/* Why an arm was picked by an exact engine: its rule is asked again, and its score read. */
+/* Why an exact engine picked an arm: calls the rule again, and reads the arm's score. */
 #include "core/algorithms/exact_engine.h"
 #include "core/algorithms/reason.h"
 
-/* Before the first reward, or without a model. False: the rule maximizes a score. */
+/* Explains a pick before the first reward, or without a model. Returns false if the rule maximizes a
+ * score. */
 static bool explain_unscored(const bandit_exact_engine *e, uint32_t arm, bandit_reason *out)
 {
     bool has_results = e->history.sums.n > 0;

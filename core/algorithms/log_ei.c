@@ -1,6 +1,6 @@
-/* Log expected improvement for finding the best point, which `aim: best` selects. It is GP-EI (gp_ei.c) over
- * the largest posterior mean among the pulled arms itself (zeta = 0): a search that requires a gain of a
- * hundredth of the scale never refines the digits below that. The rewards are warped (hyperparameters.h).
+/* Log expected improvement for finding the best point, which `aim: best` selects. It is GP-EI (gp_ei.c) with
+ * zeta = 0, that is, over the largest posterior mean among the pulled arms: a search that requires a gain of
+ * a hundredth of the scale never refines the digits below that. The rewards are warped (hyperparameters.h).
  *
  * With gain mu - f+ and Z = (mu - f+) / sigma,  log EI = log sigma + log h(Z),  h(Z) = phi(Z) + Z Phi(Z).
  *
@@ -9,7 +9,7 @@
 #include "core/algorithms/space_engine.h"
 #include "core/selection/log_gain.h"
 
-/* Picks have no bound; what is read as one is as wide as the gain on lists is. */
+/* Picks use no bound. The bound in predictions is as wide as the gain on lists. */
 static double width(const bandit_space_engine *engine, const bandit_space_batch *batch)
 {
     (void)engine;

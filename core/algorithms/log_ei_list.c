@@ -4,11 +4,11 @@
  * Before the first reward picks are drawn without replacement, up to FIRST_PICKS at once. Then, up to
  * SEQUENTIAL_RESULTS results, a batch is one pick, because a new result may still change much. From there on
  * a batch ends by BBKB's rule, when the picks in flight may have shrunk a variance by more than ratio_bound.
- * If there is no noise (bandit_is_silent), arms with a result or in flight are left out while there are
- * others.
+ * If there is no noise (bandit_is_silent), arms with a result or in flight are left out while there are other
+ * arms.
  *
- * Arms that failed and have no reward, together with those that have one, teach where evaluations fail
- * (feasibility.h). Arms that surely fail come last. All of this is ours. */
+ * The engine learns where evaluations fail from arms that failed and have no reward, and from arms with a
+ * reward (feasibility.h). Arms that surely fail come last. All of this is ours. */
 #include "core/algorithms/bbkb.h"
 #include "core/algorithms/enumerated.h"
 #include "core/algorithms/reason.h"
@@ -177,8 +177,9 @@ static bool most_promising(const bandit_engine *engine, const bandit_select_limi
     return found;
 }
 
-/* Chooses a pick before the first reward: if there are sources the arm that they promise most, then the most
- * uncertain arm or the planned one if there is one left, otherwise drawn without replacement. */
+/* Chooses a pick before the first reward. If there are sources, the first is the arm that is best in their
+ * sum. Then comes the most uncertain arm, or the planned one if one is left; otherwise an arm drawn without
+ * replacement. */
 static bandit_status first_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
                                const bandit_select_limits *limits, uint32_t *arm, bool *found,
                                bandit_error *err)

@@ -55,14 +55,14 @@ bool bandit_pi_contains(const bandit_pi_space *engine, const bandit_pi_cell *cel
  * BANDIT_NO_MEMORY, BANDIT_NUMERICAL, BANDIT_MEMORY_LIMIT. */
 bandit_status bandit_pi_make_cells(bandit_pi_space *engine, bandit_pi_batch *batch, bandit_error *err);
 
-/* The largest upper bound, at the start of the batch, among the cells that contain the point; that of the
- * prior if there are none. Errors: BANDIT_NO_MEMORY. */
+/* The largest upper bound, at the start of the batch, among the cells that contain the point; the bound of
+ * the prior if no cell does. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_pi_bound_at(const bandit_pi_space *engine, const bandit_pi_batch *batch,
                                  const double *features, bandit_prediction *out, bandit_error *err);
 
 /* Reserves memory for one more pick in flight at this point, in every cell that contains it. If no cell with
- * pulls does, the leaf that contains the point is added (last). *variance: that of the point at the start of
- * the batch, paper's scale. Errors: BANDIT_NO_MEMORY, BANDIT_MEMORY_LIMIT. */
+ * pulls does, the leaf that contains the point is added (last). *variance: the variance at the point at the
+ * start of the batch, paper's scale. Errors: BANDIT_NO_MEMORY, BANDIT_MEMORY_LIMIT. */
 bandit_status bandit_pi_make_room(bandit_pi_space *engine, bandit_pi_batch *batch, const double *features,
                                   double *variance, bandit_error *err);
 /* Adds the pick in flight. Its memory must have been reserved. */

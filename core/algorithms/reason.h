@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Sets what is known of the only metric. */
+/* Sets the mean, the variance and the incumbent of the only metric. */
 static inline void bandit_reason_set_model(bandit_reason *out, double mean, double variance, double incumbent)
 {
     out->n = 1;

@@ -14,7 +14,8 @@ typedef struct bandit_ts_batch {
     bool has_model; /* false: there are no rewards yet, and the initial pick is uniform */
     uint32_t *dictionary;
     size_t n_dictionary, capacity_dictionary;
-    uint64_t drawn_at;          /* rewards when the k-DPP was sampled; 0: the dictionary is another */
+    uint64_t drawn_at;          /* number of rewards when the k-DPP was sampled; 0: the dictionary is not such
+                                   a sample */
     bandit_posterior posterior; /* has no points for `features` */
     bandit_feature_posterior on_features; /* only built for `features` */
     bandit_svgp_sampler sampler;

@@ -43,7 +43,7 @@ static bool has_default(const bandit_space *s)
     return false;
 }
 
-/* The genes of the defaults; of the middle for parameters without a default. `coded` is scratch. */
+/* The genes of the default values; for parameters without a default, of the middle. `coded` is scratch. */
 static void default_genes(const bandit_genome *g, double *coded, double *genes)
 {
     for (size_t i = 0; i < g->space->n; i++) {
@@ -93,7 +93,7 @@ static bandit_status choose_allowed(const bandit_engine *engine, bandit_genome *
     return status;
 }
 
-/* Of points of the sequence, the one that is best in the sum of the sources. `genes` is scratch. */
+/* Chooses the point of the sequence that is best in the sum of the sources. `genes` is scratch. */
 static bandit_status choose_promising(const bandit_engine *engine, bandit_genome *genome,
                                       const bandit_select_limits *limits, double *genes, double *coded,
                                       bool *found, bandit_error *err)

@@ -8,8 +8,8 @@
  * flight are hallucinated (surface.h). Picks are points of the space; new ones are appended to the arms.
  *
  * If noise gives no reason to repeat an evaluation (bandit_is_silent), a point that was pulled or is in
- * flight is not picked again while there is another; with BANDIT_IN_FLIGHT_ONCE a point in flight is not picked
- * again then even if there is noise †. Where evaluations fail (feasibility.h), the
+ * flight is not picked again while another point may be picked. With BANDIT_IN_FLIGHT_ONCE this holds for
+ * points in flight even if there is noise †. Where evaluations fail (feasibility.h), the
  * acquisition is lowered by far more than its values differ, so that points that surely fail come last †.
  * († ours) */
 #ifndef CORE_ALGORITHMS_SPACE_ENGINE_H
@@ -67,7 +67,8 @@ struct bandit_space_batch {
     bool has_model; /* false: there are no rewards yet, and the picks are the design's */
     uint32_t *dictionary;
     size_t n_dictionary, capacity_dictionary;
-    uint64_t drawn_at; /* inducing points: rewards when they were drawn; 0: they are all pulled points */
+    uint64_t drawn_at; /* inducing points: number of rewards when they were drawn; 0: they are all pulled
+                          points */
     bandit_posterior posterior;
     bandit_surface surface; /* with the points in flight */
     bandit_log_sums log_sums;
@@ -106,7 +107,8 @@ struct bandit_space_engine {
     size_t n_failed, capacity_failed;
     double *shortfall; /* one per point of the grid */
     double *values, *coded;
-    double *leader, *steps;    /* of rules that seek the best point: the point to search beside, the steps */
+    double *leader, *steps;    /* of rules that seek the best point: the point to search beside, and the
+                                  largest steps */
     double *means, *variances; /* one per arm, for resampling */
     size_t capacity_values, capacity_means, capacity_variances, capacity_shortfall;
 };

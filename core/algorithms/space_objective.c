@@ -17,7 +17,7 @@ static bool is_out(const bandit_space_batch *b, uint32_t arm)
     return false;
 }
 
-/* Whether noise gives no reason to pick a point twice. If the search seeks the best point, that includes
+/* Whether noise gives no reason to pick a point twice. If the search seeks the best point, this includes
  * noise as small as the prior alone suggests (a variance of e^-9). */
 static bool is_silent(const bandit_space_engine *e)
 {
@@ -79,7 +79,7 @@ double bandit_space_penalty(const bandit_space_engine *e, const bandit_space_bat
     if (e->feasibility.n == 0)
         return 0.0;
     switch (acquisition->kind) {
-    case BANDIT_ACQUIRE_IMPROVEMENT: /* a logarithm or standard deviations, which are */
+    case BANDIT_ACQUIRE_IMPROVEMENT: /* a logarithm, or standard deviations: both are */
     case BANDIT_ACQUIRE_PROBABILITY: /* far below 0 where no gain is expected */
         return 1e6;
     case BANDIT_ACQUIRE_VARIANCE:

@@ -1,5 +1,5 @@
-/* What the next pick of a space maximizes: the acquisition or a sampled function, less a penalty where evaluations
- * fail; and which points may be picked. */
+/* The objective that the next pick in a space maximizes: the acquisition or a sampled function, less a
+ * penalty where evaluations fail. Also decides which points may be picked. */
 #ifndef CORE_ALGORITHMS_SPACE_OBJECTIVE_H
 #define CORE_ALGORITHMS_SPACE_OBJECTIVE_H
 
@@ -10,18 +10,19 @@ typedef struct bandit_space_objective {
     bandit_space_batch *b;
     const bandit_select_limits *limits;
     bandit_acquisition acquisition;
-    bool strict; /* exclude repeats for which there is no reason, and points in flight where options say so */
+    bool strict;    /* exclude repeats for which there is no reason, and points in flight if options say so */
     double penalty; /* for a point that is sure to fail; 0: nothing has failed */
     double *means, *variances;
     double *slope; /* dimension: gradient of the shortfall */
 } bandit_space_objective;
 
-/* Learns where evaluations fail, unless nothing has changed, and what that means for the grid, which must be there.
+/* Learns where evaluations fail, unless the failures are unchanged, and computes the shortfall on the grid,
+ * which must exist.
  * Errors: BANDIT_NO_MEMORY and those of bandit_feasibility_learn_arms. */
 bandit_status bandit_space_learn_failures(bandit_space_engine *e, const bandit_space_batch *b,
                                           const bandit_select_limits *limits, bandit_error *err);
 
-/* The penalty that goes with an acquisition. */
+/* The penalty for an acquisition. */
 double bandit_space_penalty(const bandit_space_engine *e, const bandit_space_batch *b,
                             const bandit_acquisition *acquisition);
 

@@ -27,8 +27,8 @@ static bool same_fixed(const bandit_space_engine *e, const double *fixed)
     return true;
 }
 
-/* Makes the grid for these fixed values, from the sweep and the dictionary. It is made at the first pick of
- * the batch, and whenever the fixed values change. */
+/* Builds the grid for these fixed values, from the sweep and the dictionary: at the first pick of the batch,
+ * and whenever the fixed values change. */
 static bandit_status make_grid(bandit_space_engine *e, bandit_space_batch *b, const double *fixed,
                                bandit_error *err)
 {
@@ -80,7 +80,7 @@ static double width_of_pick(const bandit_space_engine *e, const bandit_space_bat
 }
 
 /* When the search seeks the best point and has not improved for some time, every fourth pick maximizes an
- * upper confidence bound. The bound is the wider, the longer that time: some improvement near the leader is
+ * upper confidence bound. The longer that time, the wider the bound: some improvement near the leader is
  * always expected, and other basins are only found through the width. Returns the width in standard
  * deviations; 0: not for this pick. */
 static double exploring_width(const bandit_space_engine *e, const bandit_space_batch *b)
@@ -99,8 +99,8 @@ static bool has_context(const bandit_space *s, const double *fixed)
     return has;
 }
 
-/* What a pick has to improve on: the largest posterior mean of the pulled points or, in a context, of the grid, whose
- * points all have its values. */
+/* The value that a pick must improve on: the largest posterior mean of the pulled points or, in a context, of
+ * the grid, whose points all have the context's values. */
 static double incumbent_of(const bandit_space_engine *e, const bandit_space_batch *b, const double *fixed)
 {
     double best = -INFINITY;
@@ -148,7 +148,7 @@ static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch 
     e->maximizer.steps = e->steps;
 }
 
-/* What the next pick maximizes. Needs the grid, and memory for its values. */
+/* Sets the objective of the next pick. Needs the grid, and memory for its values. */
 static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
                                   const bandit_select_limits *limits, bandit_space_objective *c,
                                   bandit_objective *objective, bandit_error *err)
@@ -278,7 +278,7 @@ static void split(const bandit_space_objective *c, bandit_reason *out)
         out->width = c->b->width;
 }
 
-/* The largest mean of the points with results, whether the rule uses it or not. */
+/* The largest mean of the points with results, also if the rule does not use it. */
 static double leading_mean(const bandit_space_engine *e, bandit_space_batch *b, double *features)
 {
     double best = b->has_model ? -INFINITY : 0.0;

@@ -8,7 +8,7 @@
 enum { BANDIT_STATE_KIND = 8, BANDIT_STATE_CODE_PATH = 16 };
 
 /* Reads the checkpoint's state into *state, a struct of `size` bytes that begins with `kind`. Returns
- * BANDIT_INVALID_STATE if the stored one has another size or kind. */
+ * BANDIT_INVALID_STATE if the stored state has another size or kind. */
 bandit_status bandit_state_read(void *state, size_t size, const char kind[BANDIT_STATE_KIND],
                                 const bandit_checkpoint *checkpoint, bandit_error *err);
 

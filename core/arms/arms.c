@@ -211,13 +211,14 @@ bandit_status bandit_arms_finish(bandit_arms *arms, bandit_scaling scaling, size
     return status;
 }
 
-/* The largest scaled feature that kernels and likelihoods bear, whose terms are products of up to six features. */
+/* The largest scaled feature that is allowed. Terms of kernels and likelihoods are products of up to six
+ * features, and must not overflow. */
 static const double largest_feature = 1e50;
 
 bandit_status bandit_arms_check_ranges(const double *low, const double *high, size_t dimension, size_t n,
                                        bandit_scaling scaling, bandit_error *err)
 {
-    /* The smallest standard deviation of n values, as a part of their range. */
+    /* The smallest possible standard deviation of n values, as a share of their range. */
     double part = scaling == BANDIT_SCALING_STANDARDIZE ? sqrt(0.5 / (double)n) : 1.0;
     for (size_t j = 0; j < dimension; j++) {
         double range = high[j] - low[j];

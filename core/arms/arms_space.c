@@ -150,7 +150,8 @@ void bandit_arms_coded(const bandit_arms *arms, size_t arm, double *out)
 
 /* ---- growing ------------------------------------------------------------------------------------------- */
 
-/* Makes the table large enough to be at most half full with `wanted` arms, and enters the n existing ones. */
+/* Makes the table large enough to be at most half full with `wanted` arms, and inserts the n existing
+ * ones. */
 static bool reserve_table(bandit_space *s, size_t n, size_t wanted)
 {
     size_t size = s->n_table ? s->n_table : SMALLEST_TABLE;

@@ -3,8 +3,8 @@
  * Features are stored in tiles of BANDIT_TILE arms, with one array per feature inside a tile: feature j of
  * arm a is
  *   features[(a / BANDIT_TILE * dimension + j) * BANDIT_TILE + a % BANDIT_TILE].
- * A kernel so evaluates a tile with full vector registers, and the stride between tiles does not depend on
- * the number of arms. The last tile is padded with zeros. A precomputed set has its n x n matrix,
+ * A kernel can therefore evaluate a tile with full vector registers, and the stride between tiles does not
+ * depend on the number of arms. The last tile is padded with zeros. A precomputed set has its n x n matrix,
  * row-major. */
 #ifndef CORE_ARMS_ARMS_STORAGE_H
 #define CORE_ARMS_ARMS_STORAGE_H

@@ -24,7 +24,7 @@ static bool project(const bandit_genome *g, bandit_polytope *p, double *genes, d
     bandit_error err;
     if (bandit_polytope_build(p, g, coded, &err) != BANDIT_OK || p->n + p->n_pivots == 0)
         return false;
-    for (size_t k = 0; k < p->n_pivots; k++) /* as the equations were solved */
+    for (size_t k = 0; k < p->n_pivots; k++) /* set by the equations */
         genes[p->pivots[k]] = bandit_space_encode_number(g->space, p->pivots[k], solved[p->pivots[k]]);
     double *t = malloc((p->n + 1) * sizeof *t);
     if (!t) {
@@ -33,14 +33,14 @@ static bool project(const bandit_genome *g, bandit_polytope *p, double *genes, d
     }
     bandit_polytope_read(p, genes, t);
     bool inside = bandit_polytope_enter(p, 0.0, CYCLES, t);
-    /* rounding needs a little room; a set without an inner point has none */
+    /* leaves a little room for rounding; a set without an inner point has none */
     bandit_polytope_enter(p, 1e-11, 4, t);
     bandit_polytope_write(p, t, genes);
     free(t);
     return inside && is_allowed(g, genes, coded);
 }
 
-/* How far a point is from being allowed: broken rules, and numbers outside of their range. */
+/* How far a point is from being allowed, by broken rules and by numbers outside their range. */
 static double badness(const bandit_space *s, const double *coded)
 {
     double sum = 0.0;
@@ -254,7 +254,7 @@ static void jump(walker *w)
         memcpy(w->genes, w->trial, s->n * sizeof *w->genes);
         return;
     }
-    /* such a change often requires another one: a second parameter takes over */
+    /* such a change often requires another one, so a second parameter is changed too */
     size_t j = (size_t)(u * 0x1p20) % s->n;
     if (j == i || isnan(w->coded[j]) || !isnan(w->g->fixed[j]))
         return;
@@ -289,12 +289,12 @@ static void step(walker *w, bool jumps)
 enum {
     STARTS = 8,      /* walks */
     ATTEMPTS = 64,   /* points of the sequence that are repaired to start them */
-    LOOK = 400,      /* points of the sequence that are looked at first */
-    ONE_IN = 20,     /* the share of them that must keep the rules */
+    LOOK = 400,      /* points of the sequence that are tried first */
+    ONE_IN = 20,     /* one in this many of them must keep the rules */
     LEAST_STEPS = 10 /* between two points of a walk */
 };
 
-/* Takes points of the sequence that keep the rules. Stops when they are too few. */
+/* Collects points of the sequence that keep the rules. Stops if too few do. */
 static size_t draw_sequence(walker *w, size_t wanted, double *genes, double *share)
 {
     size_t n = w->g->space->n, found = 0, looked = 0;
@@ -368,7 +368,7 @@ bandit_status bandit_feasible_draw(bandit_genome *g, uint64_t stream, size_t wan
 
 /* ---- whether there are any ----------------------------------------------------------------------------- */
 
-/* The rules of a space but one. */
+/* The rules of a space except one. */
 typedef struct masked_rules {
     bandit_rules rules; /* first */
     const bandit_rules *all;

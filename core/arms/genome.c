@@ -77,7 +77,7 @@ static bool restrict_parent(bandit_genome *g, size_t i)
     return true;
 }
 
-/* Whether a parameter may have this value beside the fixed ones. */
+/* Whether a parameter may have this value together with the fixed values. */
 static bool is_allowed(const bandit_choices *c, double value)
 {
     if (c->limited)
@@ -207,7 +207,7 @@ double bandit_genome_gene(const bandit_genome *g, size_t i, double t)
     return bandit_genome_value_gene(g, i, k < n ? k : n - 1);
 }
 
-/* Rounding comes before a look at conditions on the value. */
+/* A value is rounded before conditions on it are evaluated. */
 static void set_point(const bandit_genome *g, const double *genes, bool rounded, double *coded)
 {
     const bandit_space *s = g->space;

@@ -3,7 +3,7 @@
  * The gene of a double or integer parameter is its feature, in [0, 1]. The gene of any other parameter is the
  * number of its value (bandit_space_value). An inactive parameter keeps its gene, so that it has a value if a
  * change makes it active. A genome also stores which parameters are fixed. Their genes are set and never
- * changed, and their ancestors only take values with which they are active. */
+ * changed, and their ancestors only take values with which the fixed parameters are active. */
 #ifndef CORE_ARMS_GENOME_H
 #define CORE_ARMS_GENOME_H
 
@@ -51,8 +51,8 @@ double bandit_genome_value_gene(const bandit_genome *genome, size_t i, uint64_t 
 double bandit_genome_value(const bandit_genome *genome, size_t i, double gene);
 
 /* The point that the genes describe; NaN for inactive parameters. The equations among the space's rules are
- * solved for some of the numbers, whatever the genes of these are; a number that then leaves its range makes it
- * no point of the space. */
+ * solved for some of the numbers, whose genes are ignored. If such a number then is outside its range, the
+ * result is not a point of the space. */
 void bandit_genome_coded(const bandit_genome *genome, const double *genes, double *coded);
 
 /* The same for a point that will be evaluated: doubles are rounded, so that converting the point to genes and

@@ -59,7 +59,7 @@ static bool copy_parameters(bandit_space *s, const bandit_parameter *parameters)
     return true;
 }
 
-/* The features of words. The parameters of the space then have the scaled properties as theirs. */
+/* Computes the features of words. The parameters of the space then point to the scaled properties. */
 static bandit_status place_words(bandit_space *s, const bandit_parameter *parameters, bandit_error *err)
 {
     bandit_status status = BANDIT_OK;
@@ -152,7 +152,7 @@ static size_t points_below(const bandit_space *s, size_t i, double value)
     return below;
 }
 
-/* As subtree_size, where a condition is on a range: by looking at each value. */
+/* As subtree_size, for conditions on a range: adds up the values one by one. */
 static size_t count_each_value(const bandit_space *s, size_t i)
 {
     const uint64_t most = (uint64_t)1 << 20;

@@ -21,7 +21,8 @@ typedef struct bandit_place {
     bandit_words words; /* categorical: the features of its words */
     double *condition;  /* the parameter's parent_values, ascending; owned */
     bool has_children;  /* some parameter has a condition on this one */
-    size_t subtree;     /* points of the parameter and those it makes active; SIZE_MAX: at least that many */
+    size_t subtree;     /* number of points of the parameter with those that it makes active; SIZE_MAX: at
+                           least that many */
 } bandit_place;
 
 typedef struct bandit_space {
@@ -115,7 +116,8 @@ void bandit_space_encode_parameter(const bandit_space *space, size_t i, double v
 double bandit_space_decode_number(const bandit_space *space, size_t i, double u);
 
 /* Rounds a value of a double parameter to its digits, or to about 12 digits of its range (on a log scale, of
- * the value itself). Converting to a feature and back then returns the same value, and numbers are short to read. */
+ * the value itself). Converting to a feature and back then returns the same value, and numbers have few
+ * digits. */
 double bandit_space_round_number(const bandit_space *space, size_t i, double value);
 
 /* The feature of the double or integer parameter i at a value. */
@@ -123,18 +125,18 @@ double bandit_space_encode_number(const bandit_space *space, size_t i, double va
 
 /* ---- space_rules.c ------------------------------------------------------------------------------------- */
 
-/* Whether a point, or an attempt at one, is a point of the space that keeps its rules. */
+/* Whether this is a point of the space that keeps its rules. */
 bool bandit_space_allows(const bandit_space *space, const double *coded);
 
 /* Solves the linear equations among the rules for some of the numbers, in place; others are not changed.
- * `fixed` are values that stay (NaN: none). A number that cannot keep its range is left outside of it. `work` has
- * bandit_space_equations_size entries. */
+ * `fixed` are values that stay (NaN: none). A number may be left outside its range if the equations do not
+ * allow a value within. `work` has bandit_space_equations_size entries. */
 void bandit_space_solve(const bandit_space *space, const double *fixed, double *coded, double *work);
 size_t bandit_space_equations_size(const bandit_space *space);
 
 /* Visits the points of a space without doubles that keep its rules, in the order of bandit_space_next_point,
- * until the visitor returns false. *complete: none was left out. It gives up after 2^24 steps. Errors:
- * BANDIT_NO_MEMORY. */
+ * until the visitor returns false. *complete: all such points were visited. The walk stops after 2^24 steps.
+ * Errors: BANDIT_NO_MEMORY. */
 typedef bool bandit_visit_point(void *context, const double *coded);
 bandit_status bandit_space_walk(const bandit_space *space, bandit_visit_point *visit, void *context,
                                 bool *complete, bandit_error *err);

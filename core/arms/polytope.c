@@ -41,8 +41,8 @@ static bool fill_row(const bandit_polytope *p, const bandit_genome *g, const ban
     return touches;
 }
 
-/* Brings the equations, rows of n + 1 entries, to the form in which each has its pivot alone. pivots: the column
- * of each, SIZE_MAX for an equation that follows from the others. */
+/* Brings the equations, rows of n + 1 entries, to the form in which each pivot occurs in one equation only.
+ * pivots: the column of each, SIZE_MAX for an equation that follows from the others. */
 static void eliminate(bandit_polytope *p, size_t q, size_t n, double *rows, size_t *pivots)
 {
     for (size_t k = 0; k < q; k++) {
@@ -70,7 +70,8 @@ static void eliminate(bandit_polytope *p, size_t q, size_t n, double *rows, size
     }
 }
 
-/* Adds row t <= bound in the remaining coordinates, normalized. A row of zeros says whether it is possible. */
+/* Adds row t <= bound in the remaining coordinates, normalized. A row of zeros is not added; its bound shows
+ * whether it can hold. */
 static void add_row(bandit_polytope *p, const double *row, double bound)
 {
     double norm = 0.0, *out = p->g + p->m * p->n;
@@ -86,7 +87,8 @@ static void add_row(bandit_polytope *p, const double *row, double bound)
     p->h[p->m++] = bound / norm;
 }
 
-/* Replaces the pivots in a row over all free numbers; `out` gets the remaining coordinates. Returns its bound. */
+/* Replaces the pivots in a row over all free numbers; `out` gets the remaining coordinates. Returns the row's
+ * bound. */
 static double reduce_row(const bandit_polytope *p, const double *row, size_t n, const size_t *column,
                          double *out)
 {

@@ -1,4 +1,4 @@
-/* Rules of a space: whether a point keeps them, the values that equations leave, and all points that keep
+/* Rules of a space: whether a point keeps them, the values that equations determine, and all points that keep
  * them. */
 #include "core/arms/parameter_space.h"
 
@@ -52,7 +52,7 @@ static bool is_active_rule(const bandit_rule *rule, const double *coded)
     return active;
 }
 
-/* How well an equation can be solved for parameter i: 0 if it cannot. Reals come first, then reals with few
+/* How well an equation can be solved for parameter i; 0: it cannot. Reals come first, then reals with few
  * digits, then whole numbers. */
 static double weight_of(const bandit_space *s, const double *fixed, const double *coded, size_t i)
 {
@@ -73,8 +73,8 @@ static double residual_of(const bandit_rule *rule, const double *coded)
     return rule->bound - sum;
 }
 
-/* Sets one number so that the equation holds. The first choice is the one of most weight; then any that keeps
- * its range. */
+/* Sets one number so that the equation holds: of those that then keep their range, the one with the largest
+ * weight; if none does, the first. */
 static void solve_one(const bandit_space *s, const bandit_rule *rule, const double *fixed, double *coded)
 {
     double best = 0.0, fallback = (double)NAN;
@@ -107,7 +107,7 @@ static void solve_one(const bandit_space *s, const bandit_rule *rule, const doub
     coded[chosen] = fallback;
     if (s->parameters[chosen].type != BANDIT_PARAMETER_DOUBLE)
         return;
-    /* the dust of the sum goes where that does not break the equation */
+    /* round off the rounding errors of the sum if that does not break the equation */
     double dust = residual_of(rule, coded), size = fabs(rule->bound);
     coded[chosen] = lattice_round_to(fallback, floor(log10(s->places[chosen].width)) - 12.0);
     for (size_t j = 0; j < rule->n; j++)
@@ -116,7 +116,7 @@ static void solve_one(const bandit_space *s, const bandit_rule *rule, const doub
         coded[chosen] = fallback;
 }
 
-/* Gauss–Jordan elimination of q equations: rows of n coefficients and what is left to fulfil. */
+/* Gauss–Jordan elimination of q equations: rows of n coefficients and the right-hand side. */
 static void eliminate(const bandit_space *s, const double *fixed, const double *coded, size_t q, double *rows,
                       size_t *pivots)
 {

@@ -9,10 +9,10 @@
 #include <string.h>
 
 enum {
-    SHORT = 127,                      /* the length of codes, … */
-    MOST_SHORT = SHORT * (SHORT + 2), /* … of up to so many words; … */
-    LONG = 511,                       /* … with more, and … */
-    MOST_LONG = LONG * (LONG + 2)     /* … so many at most */
+    SHORT = 127,                      /* the length of codes … */
+    MOST_SHORT = SHORT * (SHORT + 2), /* … for up to this many words; */
+    LONG = 511,                       /* the length for more words, … */
+    MOST_LONG = LONG * (LONG + 2)     /* … at most this many */
 };
 
 /* ---- checking ------------------------------------------------------------------------------------------ */
@@ -52,8 +52,8 @@ bandit_status bandit_words_check(const bandit_parameter *p, bandit_error *err)
 
 /* ---- properties ---------------------------------------------------------------------------------------- */
 
-/* The factor that makes the mean squared distance of two different rows 1, and the mean of the rows; both of
- * centred rows, which numbers of any size bear. */
+/* Returns the factor that makes the mean squared distance of two different rows 1, and sets `middle` to the
+ * mean of the rows. The rows are centred first, so that numbers of any size are allowed. */
 static double factor_of(const double *rows, size_t n, size_t width, double *middle)
 {
     double largest = 0.0, sum = 0.0;
@@ -74,7 +74,7 @@ static double factor_of(const double *rows, size_t n, size_t width, double *midd
     return isfinite(factor) ? factor : 1.0;
 }
 
-/* The rows as a set of candidates scales them. */
+/* Scales the rows as a set of candidates does. */
 static bandit_status scale_rows(bandit_words *w, const bandit_parameter *p, bandit_error *err)
 {
     bandit_arms *arms = NULL;

@@ -76,8 +76,8 @@ bool bandit_reversed_cholesky(double *out, const double *M, size_t m, double shi
     return true;
 }
 
-/* Whether OpenBLAS's dsymv kernel for this processor is known to stay inside its arguments: those for
- * processors with SSE4 or AVX, and all that are not for x86. */
+/* Whether OpenBLAS's dsymv kernel for this processor is known not to access memory beyond its arguments: the
+ * kernels for processors with SSE4 or AVX, and all kernels that are not for x86. */
 static bool lower_dsymv_is_usable(void)
 {
 #ifdef __x86_64__
@@ -217,8 +217,8 @@ double bandit_log_det(const double *l, size_t n, size_t ld)
     return 2.0 * sum;
 }
 
-/* Columns first … first + width − 1 of the factor, from row `from` on, `rows` of them, less their diagonal block's
- * part: a -= L_rows L_columns', with the columns before. */
+/* Subtracts the part of the earlier columns from columns first … first + width − 1 of the factor, in `rows`
+ * rows from row `from` on: a -= L_rows L_columns'. */
 static void subtract_columns(double *a, size_t n, size_t first, size_t width, size_t from, size_t rows)
 {
     if (first > 0)
@@ -226,7 +226,7 @@ static void subtract_columns(double *a, size_t n, size_t first, size_t width, si
                     a + from, (int)n, a + first, (int)n, 1.0, a + first * n + from, (int)n);
 }
 
-/* Cholesky in place, in steps between which others may compute. *positive: whether there is one. Errors:
+/* Cholesky in place, in steps with checkpoints between them. *positive: whether there is one. Errors:
  * BANDIT_CANCELLED. */
 static bandit_status factor_in_steps(bool *positive, double *a, size_t n, bandit_error *err)
 {

@@ -1,11 +1,11 @@
-/* Checkpoints of the library (bandit/executor.h) where a status is at hand. */
+/* Checkpoints of the library (bandit/executor.h) for functions that return a status. */
 #ifndef CORE_BASE_PAUSE_H
 #define CORE_BASE_PAUSE_H
 
 #include "bandit/executor.h"
 #include "bandit/status.h"
 
-/* BANDIT_CANCELLED when nobody wants the result any more. */
+/* BANDIT_CANCELLED if the result is not needed any more. */
 static inline bandit_status bandit_pause_status(bandit_error *err)
 {
     return bandit_pause() ? bandit_fail(err, BANDIT_CANCELLED, "", "given up") : BANDIT_OK;

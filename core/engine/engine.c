@@ -80,7 +80,7 @@ static bandit_status check_picks(const bandit_engine *engine, const bandit_pick 
     return BANDIT_OK;
 }
 
-/* What an interrupted call has left is not looked at. */
+/* BANDIT_CANCELLED if the call was interrupted, whatever its own status. */
 static bandit_status unless_cancelled(bandit_status status, bandit_error *err)
 {
     bandit_status pause = bandit_pause_status(err);

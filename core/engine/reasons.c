@@ -1,4 +1,4 @@
-/* Why an arm was picked: what surrounds the algorithms' own answers. */
+/* Why an arm was picked: the part that all algorithms have in common. */
 #include "bandit/reason.h"
 
 #include "core/base/allocate.h"
@@ -19,7 +19,7 @@ const char *bandit_reason_rule_name(bandit_reason_rule rule)
     return names[rule];
 }
 
-/* The engine that has the kernel: of several metrics, that of the first. */
+/* The engine that has the kernel; with several metrics, that of the first metric. */
 static const bandit_engine *kernel_of(const bandit_engine *engine)
 {
     if (engine->table == &bandit_several_table)
@@ -31,7 +31,7 @@ static const bandit_engine *kernel_of(const bandit_engine *engine)
 
 /* ---- explaining ---------------------------------------------------------------------------------------- */
 
-/* Algorithms whose cells have models of their own: what the prediction says, without a score. */
+/* For algorithms whose cells have models of their own: the prediction, without a score. */
 static bandit_status explain_prediction(bandit_engine *engine, uint32_t arm, bandit_reason *out,
                                         bandit_error *err)
 {

@@ -48,8 +48,8 @@ static const bandit_refitting_engine *self_const(const bandit_engine *engine)
 
 /* ---- the inner engine ---------------------------------------------------------------------------------- */
 
-/* The options of an inner engine under *l. Its lengthscales go into `lengthscales`: one per feature, or none. Its prior
- * mean is the one that is not in force. */
+/* The options of an inner engine under *l. Its lengthscales go into `lengthscales`: one per feature, or none.
+ * Its prior mean is the one of e->priors that the current inner engine does not use. */
 static bandit_options inner_options(bandit_refitting_engine *e, const bandit_fitted *l, double *lengthscales)
 {
     bandit_options o = e->base.options;
@@ -104,7 +104,7 @@ static bandit_status refitting_open(bandit_engine *engine, bandit_error *err)
         status = bandit_sources_cover(&e->sources, err);
     if (status == BANDIT_OK && e->sources.n > 0)
         e->settings.sources = &e->sources;
-    o->sources = NULL; /* they were borrowed */
+    o->sources = NULL; /* they were only borrowed */
     if (status == BANDIT_OK)
         status = bandit_fitted_prior(&e->fitted, &e->settings, err);
     if (status != BANDIT_OK)
@@ -268,7 +268,7 @@ static bandit_status refitting_amend(bandit_engine *engine, const bandit_amendme
     return BANDIT_OK;
 }
 
-/* Are the pulls with told errors among those of the ledger? */
+/* Whether the pulls with reported errors are among those of the ledger. */
 static bool errors_fit(const bandit_told_errors *errors, const bandit_ledger *ledger)
 {
     for (size_t i = 0, next = 0; i < errors->n; i = next) {
@@ -420,7 +420,7 @@ static void refitting_describe(const bandit_engine *engine, bandit_description *
     out->observations = e->ledger.observations;
     out->beta *= unit;
     out->noise_std *= unit;
-    if (l->unit_noise != l->noise) /* what is left besides the told errors */
+    if (l->unit_noise != l->noise) /* the noise besides the reported errors */
         out->noise_std = e->settings.learn_noise ? sqrt(l->noise) * l->scale : engine->options.noise_std;
     out->norm_bound *= unit;
     out->signal_std = unit;

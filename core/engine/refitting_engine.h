@@ -1,6 +1,6 @@
 /* Shared by the files of the refitting engine: refitting_engine.c (fits, batches, reading),
- * refitting_rewards.c (how rewards join), refitting_repeats.c (what repeats tell) and refitting_state.c (the stored
- * state). */
+ * refitting_rewards.c (how rewards join), refitting_repeats.c (what repeated evaluations show) and
+ * refitting_state.c (the stored state). */
 #ifndef CORE_ENGINE_REFITTING_ENGINE_H
 #define CORE_ENGINE_REFITTING_ENGINE_H
 
@@ -14,7 +14,8 @@ typedef struct bandit_refitting_engine {
     bandit_sources sources;      /* of a study that learns from others */
     bandit_prior_mean priors[2]; /* of the inner engine, and of the next one */
     unsigned prior_in_force;
-    bandit_ledger ledger, next, mapped;     /* current; of the next batch; in the units of the inner engine */
+    bandit_ledger ledger, next, mapped;     /* current; of the next batch; current, in the units of the inner
+                                               engine */
     bandit_told_errors errors, next_errors; /* current; of the next batch */
     double within, within_degrees;          /* squares about the means of the arms; degrees of freedom */
     double next_within, next_degrees;
@@ -29,10 +30,9 @@ typedef struct bandit_refitting_engine {
     size_t capacity_results, capacity_state;
 } bandit_refitting_engine;
 
-/* The stored state, in the byte order of the machine. After it come the power, if rewards are warped, the weights of
- * the sources, if there are any, then what
- * follows from told errors, if there are any (refitting_state.c), lengthscales, outliers, the rows of told errors,
- * and the inner state. */
+/* The stored state, in the byte order of the machine. After it come, in this order: the power, if rewards are
+ * warped; the weights of the sources, if there are any; the values that follow from reported errors, if there
+ * are any (refitting_state.c); lengthscales, outliers, the rows of reported errors, and the inner state. */
 typedef struct bandit_refitting_state {
     char magic[8];
     uint64_t n_lengthscales, n_aside;
@@ -87,25 +87,27 @@ void bandit_refitting_standardize_results(bandit_refitting_engine *e);
 
 /* ---- refitting_repeats.c ------------------------------------------------------------------------------- */
 
-/* The noise that repeats show: 0 if at least two agree, and either so many would hardly agree by chance (as often as
- * rewards of different arms do) or they are more than the share agreeing_repeats of all results. It is for log_ei on a
- * list, where a model may mistake what it cannot follow for noise. Otherwise as bandit_refitting_noise. */
+/* The noise that repeated evaluations show, for log_ei on a list, where a model may mistake differences that
+ * it cannot follow for noise. It is 0 if all repeats agree, at least two, and either so many would hardly
+ * agree by chance (as often as rewards of different arms do) or they are more than the share agreeing_repeats
+ * of all results. Otherwise as bandit_refitting_noise. */
 double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l,
                                    const bandit_ledger *ledger, double within, double degrees);
 
-/* Whether a further result of an arm that was set aside is the same as before. Then it is no outlier, and its repeats
- * agree. */
+/* Whether a further result of an arm whose rewards were set aside equals the earlier ones. Then they are no
+ * outliers, and the repeats agree. */
 bool bandit_refitting_confirms_aside(const bandit_refitting_engine *e, const bandit_result *result);
 
-/* The inner engine does not know the results that were set aside. Where it takes it that there is no noise, and would not
- * pick an arm with a result again, this adds arms that only have such results to limits->withheld. *withheld: their
- * memory, which the caller frees; NULL if limits is unchanged. Errors: BANDIT_NO_MEMORY. */
+/* The inner engine does not know the results that were set aside. If it assumes that there is no noise, it
+ * does not pick an arm with a result again. This function then adds the arms that only have results set aside
+ * to limits->withheld. *withheld: their memory, which the caller frees; NULL if limits is unchanged. Errors:
+ * BANDIT_NO_MEMORY. */
 bandit_status bandit_refitting_withhold_aside(const bandit_refitting_engine *e, bandit_select_limits *limits,
                                               uint32_t **withheld, bandit_error *err);
 
 /* ---- refitting_state.c --------------------------------------------------------------------------------- */
 
-/* Bytes of the state with these told errors and n_inner bytes of the inner engine. */
+/* Bytes of the state with these reported errors and n_inner bytes of the inner engine. */
 size_t bandit_refitting_state_bytes(const bandit_refitting_engine *e, const bandit_fitted *l,
                                     const bandit_told_errors *errors, size_t n_inner);
 

@@ -1,4 +1,5 @@
-/* What repeats tell log_ei on a list: whether there is noise, and that an outlier is none. */
+/* What log_ei on a list learns from repeated evaluations: whether there is noise, and that an outlier is
+ * none. */
 #include "core/engine/refitting_engine.h"
 
 #include "bandit/sorted.h"
@@ -10,8 +11,8 @@
 /* Two rewards are the same if they differ by at most this share of the scale. */
 static const double SAME = 1e-10;
 
-/* The share of equal pairs among the means of a sample of arms: how often rewards agree by chance. Large if a
- * metric has few values. */
+/* The share of equal pairs among the means of a sample of arms: how often rewards agree by chance. It is
+ * large if a metric has few different values. */
 static double chance_of_agreement(const bandit_ledger *ledger, double same)
 {
     enum { MOST = 128 };
@@ -33,7 +34,7 @@ double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandi
     const bandit_options *options = &e->base.options;
     bool asks = options->algorithm == BANDIT_LOG_EI && e->settings.learn_noise &&
                 !bandit_arms_is_open_space(e->base.arms);
-    /* At least two, because one may agree by chance. */
+    /* Require at least two, because one may agree by chance. */
     bool agree = degrees >= 2.0 && within <= degrees * same * same;
     if (asks && l->unit_noise == l->noise && agree &&
         (degrees > options->agreeing_repeats * (double)ledger->observations ||
@@ -44,7 +45,8 @@ double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandi
 
 /* ---- outliers ------------------------------------------------------------------------------------------ */
 
-/* Studies from before agreeing_repeats existed have the limit 1, and do without what follows. */
+/* Whether the functions below apply. They do not for studies that were created before agreeing_repeats
+ * existed, which have the limit 1. */
 static bool limits_repeats(const bandit_refitting_engine *e)
 {
     const bandit_options *options = &e->base.options;
@@ -74,7 +76,7 @@ bandit_status bandit_refitting_withhold_aside(const bandit_refitting_engine *e, 
         uint32_t arm = l->aside[i].arm;
         const bandit_arm_sum *sum = bandit_sum_of(e->ledger.sums, e->ledger.n, arm);
         if (!sum || bandit_fitted_counted(l, sum, &e->errors).count > 0)
-            continue; /* it has other pulls, or none any more */
+            continue; /* it has other pulls, or no pulls any more */
         while (limits->n_withheld > 0 && *limits->withheld < arm) {
             all[n++] = *limits->withheld++;
             limits->n_withheld--;

@@ -43,7 +43,8 @@ bool bandit_refitting_reserve_mapped(bandit_refitting_engine *e, size_t n)
     return bandit_reserve((void **)&e->mapped.sums, &e->mapped.capacity, n, sizeof *e->mapped.sums);
 }
 
-/* A further reward of an arm, moved to at most six noise deviations or three scales from the arm's mean. */
+/* A further reward of an arm, moved to at most six noise deviations or three scales from the arm's mean,
+ * whichever is more. */
 static double near_mean(const bandit_fitted *l, const bandit_result *result, double mean)
 {
     double variance = bandit_fitted_variance(l, bandit_error_of_pull(result), mean);
@@ -51,7 +52,8 @@ static double near_mean(const bandit_fitted *l, const bandit_result *result, dou
     return fmin(fmax(result->reward, mean - reach), mean + reach);
 }
 
-/* Of an arm's counted pulls, those without a told error; none if it is not known which are counted. */
+/* The counted pulls of an arm that have no reported error; none if it is not known which pulls are
+ * counted. */
 static bandit_arm_sum without_errors(const bandit_refitting_engine *e, bandit_arm_sum had)
 {
     size_t first, n = bandit_told_errors_of(&e->errors, had.arm, &first);
@@ -67,7 +69,7 @@ static bandit_arm_sum without_errors(const bandit_refitting_engine *e, bandit_ar
     return had.count == all->count ? left : (bandit_arm_sum){.arm = had.arm};
 }
 
-/* Adds a result without a told error to the squares about the mean of `had`. */
+/* Adds a result without a reported error to the squares about the mean of `had`. */
 static void add_squares(bandit_refitting_engine *e, const bandit_result *r, const bandit_arm_sum *had)
 {
     double count = (double)had->count, off = r->reward - had->sum / count;
@@ -96,7 +98,8 @@ bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const ba
     e->next_within = e->within;
     e->next_degrees = e->within_degrees;
     bandit_arm_sum had = {0},
-                   plain = {0}; /* plain: without those that have told errors, whose squares are kept apart */
+                   plain = {0}; /* plain: without pulls that have reported errors, whose squares are kept
+                                   apart */
     for (size_t i = 0; i < n && counts; i++) {
         bandit_result *r = &e->results[(uint32_t)keys[i]];
         if (i == 0 || had.arm != r->arm) {

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-/* By whether there are sources, whether rewards are warped, and whether errors were told. */
+/* Indexed by whether there are sources, whether rewards are warped, and whether errors were reported. */
 static const char MAGIC[2][2][2][8] = {{{"learn 2", "learn 4"}, {"learn 3", "learn 5"}},
                                        {{"learn 6", "learn 8"}, {"learn 7", "learn 9"}}};
 
-/* What follows from told errors. */
+/* The values that follow from reported errors. */
 typedef struct told_part {
     double unit_noise, least_error;
     uint64_t n_rows;
@@ -153,8 +153,8 @@ static bandit_status read_lists(bandit_fitted *l, size_t n_aside, const unsigned
     return BANDIT_OK;
 }
 
-/* Reads what follows from told errors at *at, of at most `left` bytes, and advances *at. Without told errors there is
- * nothing to read. */
+/* Reads the values that follow from reported errors at *at, of at most `left` bytes, and advances *at.
+ * Without reported errors there is nothing to read. */
 static bool read_told_part(bandit_fitted *l, bool told, size_t left, const unsigned char **at,
                            told_part *part)
 {
@@ -170,7 +170,7 @@ static bool read_told_part(bandit_fitted *l, bool told, size_t left, const unsig
     return is_positive(part->unit_noise) && is_at_least_0(part->least_error);
 }
 
-/* Reads the rows of told errors at *at, of at most `left` bytes, and advances *at. */
+/* Reads the rows of reported errors at *at, of at most `left` bytes, and advances *at. */
 static bandit_status read_rows(bandit_refitting_engine *e, uint64_t n, size_t left, const unsigned char **at,
                                bandit_error *err)
 {

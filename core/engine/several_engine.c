@@ -151,7 +151,7 @@ static bandit_status check_whole(const bandit_several_engine *e, bandit_error *e
                                    : bandit_fail(err, e->failure, "", "an earlier call failed half-way");
 }
 
-/* Sets e->results to what metric j reports. */
+/* Sets e->results to the results of metric j. */
 static void take_results(bandit_several_engine *e, size_t j, const bandit_result *results, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -318,7 +318,7 @@ static bandit_status several_select(bandit_engine *engine, const bandit_select_l
                : bandit_several_select_list(e, limits, executor, picks, out, err);
 }
 
-/* Looks at one arm: mean and known get e->n entries. */
+/* Evaluates one arm: mean and known get e->n entries. */
 static bandit_status look(bandit_several_engine *e, uint32_t arm, double *mean, double *known,
                           bandit_error *err)
 {

@@ -1,11 +1,13 @@
-/* The engine of a study with several modelled metrics: several objectives, or bounds that must hold. It wraps one
- * engine per metric (the study's algorithm, with all that it learns), which share the arms. Each of them sees
- * the rewards of its metric, and hallucinates all picks; none of them chooses, except before the first result.
- * A pick maximizes the joint acquisition (core/selection/joint.h) of their posteriors: among candidates with a
- * heap of upper bounds (several_list.c), in an open space by search (several_space.c).
+/* The engine of a study with several modelled metrics: several objectives, or bounds that must hold. It wraps
+ * one engine per metric (the study's algorithm, with the learning of hyper-parameters), which share the arms.
+ * Each of these engines sees the rewards of its metric, and hallucinates all picks. None of them chooses
+ * picks, except before the first result. A pick maximizes the joint acquisition (core/selection/joint.h) of
+ * their posteriors: among candidates with a heap of upper bounds (several_list.c), in an open space by search
+ * (several_space.c).
  *
- * The first metric has the random numbers of a study with one metric; each of the others has its own. All of it
- * follows from the stored states of the metrics' engines (several_state.c) and the picks in flight. († ours) */
+ * The first metric has the random numbers of a study with one metric; each of the others has its own. The
+ * whole engine follows from the stored states of the metrics' engines (several_state.c) and the picks in
+ * flight. († ours) */
 #ifndef CORE_ENGINE_SEVERAL_ENGINE_H
 #define CORE_ENGINE_SEVERAL_ENGINE_H
 
@@ -22,8 +24,8 @@ typedef struct bandit_several_list {
     bandit_heap heap;
     bandit_heap_entry *entries; /* n_arms */
     uint64_t *stamp;            /* n_arms: picks in flight when the bound was updated, plus one; 0: never */
-    /* n metrics x n_arms: as in bandit_gain_selector, but bounds that were too loose are replaced. `work` is the most
-     * that this needs for a metric. */
+    /* n metrics x n_arms: as in bandit_gain_selector, but bounds that were too loose are replaced. `work`:
+     * scratch for one metric. */
     double *variance, *work;
     size_t capacity_entries, capacity_stamp, capacity_variance, capacity_work;
 } bandit_several_list;
@@ -34,9 +36,9 @@ typedef struct bandit_several_space {
     double *fixed; /* the fixed values that the grid was made for */
     bandit_maximizer maximizer;
     bandit_grid grids[BANDIT_MOST_METRICS];
-    bandit_surface known[BANDIT_MOST_METRICS]; /* of bounded metrics: without the picks in flight */
-    double *known_on_grid;                     /* n metrics x n_grid: variances of these */
-    double widening; /* of the next pick: deviations count as this many times as large */
+    bandit_surface known[BANDIT_MOST_METRICS]; /* of bounded metrics: the surface without picks in flight */
+    double *known_on_grid;                     /* n metrics x n_grid: variances of these surfaces */
+    double widening; /* of the next pick: the factor by which deviations are multiplied */
     double *values, *coded, *leader, *steps, *shortfall, *slope;
     bandit_feasibility feasibility;
     size_t capacity_known, capacity_values, capacity_shortfall;
@@ -48,7 +50,7 @@ typedef struct bandit_several_engine {
     bandit_metric metrics[BANDIT_MOST_METRICS]; /* in the units of the rewards */
     bandit_engine *inner[BANDIT_MOST_METRICS];
     bandit_status
-        failure; /* of a call that failed half-way, so that the metrics' engines differ in what they know */
+        failure; /* status of a call that failed half-way, so that the metrics' engines have different data */
     bandit_result *results;
     uint32_t *out; /* n_out: arms in flight, those of earlier batches first */
     size_t n_out, capacity_results, capacity_out;
@@ -71,7 +73,7 @@ bool bandit_several_applies(const bandit_options *options);
 /* BANDIT_INVALID_OPTION unless the metrics are valid and the algorithm takes them. */
 bandit_status bandit_several_check(const bandit_options *options, bandit_error *err);
 
-/* The engine of metric j that has its posterior, below what is learned. */
+/* The engine that has the posterior of metric j: the one inside an engine that refits. */
 bandit_engine *bandit_several_leaf(const bandit_several_engine *engine, size_t j);
 
 /* Whether every metric's engine has a model. */
@@ -80,7 +82,7 @@ bool bandit_several_has_model(const bandit_several_engine *engine);
 /* The metrics' bounds and thresholds in the units of the models. */
 void bandit_several_goals(const bandit_several_engine *engine, bandit_metric *goals);
 
-/* Sets engine->joint to that of the current batch and the picks in flight. */
+/* Sets engine->joint to the joint acquisition of the current batch with the picks in flight. */
 bandit_status bandit_several_join(bandit_several_engine *engine, bandit_error *err);
 
 /* Hallucinates one pick in all metrics' engines, and notes it as in flight. Errors: those of
@@ -103,13 +105,13 @@ bandit_status bandit_several_explain_list(bandit_several_engine *engine, uint32_
                                           const bandit_select_limits *limits, bandit_reason *out,
                                           bandit_error *err);
 
-/* Looks at the arm in all posteriors, without picks in flight: mean[j] and known[j] as in bandit_outlook. */
+/* Evaluates the arm in all posteriors, without picks in flight: mean[j] and known[j] as in bandit_outlook. */
 void bandit_several_look_list(bandit_several_engine *engine, uint32_t arm, double *mean, double *known);
 
-/* Looks at *n arms, as above; mean and known have a row of engine->n entries for each. Arms that cannot be on the front
- * are left out, at least if the goals, as for bandit_joint_start, have thresholds: some other arm keeps the bounds and
- * is better in every objective; or the arm breaks a bound that some other arm keeps. Sets *n to how many are left, in
- * their order. Errors: BANDIT_NO_MEMORY. */
+/* Evaluates *n arms, as above; mean and known have a row of engine->n entries for each. If the goals, as for
+ * bandit_joint_start, have thresholds, arms that cannot be on the front are left out: some other arm keeps
+ * the bounds and is better in every objective; or the arm breaks a bound that some other arm keeps. Sets *n
+ * to the number of remaining arms, which keep their order. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_several_look_front(bandit_several_engine *engine, const bandit_metric *goals,
                                         uint32_t *arms, size_t *n, double *mean, double *known,
                                         bandit_error *err);
@@ -129,8 +131,8 @@ bandit_status bandit_several_explain_space(bandit_several_engine *engine, uint32
                                            const bandit_select_limits *limits, bandit_reason *out,
                                            bandit_error *err);
 
-/* Looks at n arms in all posteriors, as above; mean and known have a row of engine->n entries for each. The first
- * look of a batch starts the surfaces in space.known. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL. */
+/* Evaluates n arms in all posteriors, as above; mean and known have a row of engine->n entries for each. The
+ * first call in a batch starts the surfaces in space.known. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL. */
 bandit_status bandit_several_look_space(bandit_several_engine *engine, const uint32_t *arms, size_t n,
                                         double *mean, double *known, bandit_error *err);
 

@@ -1,10 +1,10 @@
-/* Whether anything may keep all bounds. At a point x let
+/* Whether any arm or point may keep all bounds. At a point x let
  *
  *   hope(x) = sum over bounded metrics j of min(0, inside_j(x) + 3 sigma_j(x)),
  *
- * inside_j the distance of the mean from the nearest bound, negative beyond it, and sigma_j the deviation given the
- * results. Where hope(x) is 0, no bound is missed by more than three deviations. Among candidates all are looked at; in
- * an open space its maximum is searched for. † ours */
+ * where inside_j is the distance of the mean from the nearest bound, negative beyond it, and sigma_j the
+ * deviation given the results. If hope(x) is 0, no bound is missed by more than three deviations. All
+ * candidates are evaluated; in an open space the maximum of hope is searched for. † ours */
 #include "core/engine/several_engine.h"
 
 #include "core/algorithms/enumerated.h"
@@ -58,7 +58,7 @@ static bandit_status some_may(const bandit_several_engine *e, const bandit_metri
     return status;
 }
 
-/* Those with results first: they are few, and most often one of them keeps the bounds. */
+/* Tries the arms with results first: they are few, and most often one of them keeps the bounds. */
 static bandit_status look_at_results(const bandit_several_engine *e, const bandit_metric *goals, bool *found,
                                      bandit_error *err)
 {

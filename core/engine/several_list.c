@@ -93,7 +93,7 @@ static void rank_arms(const bandit_several_engine *e, const uint32_t *arms, size
         qsort(out, n, sizeof *out, compare_ranked);
 }
 
-/* Whether some bound certainly holds with less than 1/2. */
+/* Whether some bound certainly holds with a probability of less than 1/2. */
 static bool breaks_a_bound(const bandit_several_engine *e, const bandit_joint *joint, uint32_t arm)
 {
     for (size_t j = 0; j < e->n; j++) {
@@ -106,7 +106,8 @@ static bool breaks_a_bound(const bandit_several_engine *e, const bandit_joint *j
     return false;
 }
 
-/* Arms to look at: n of them in this order, in the rows of mean and known that `at` says; `above`: n entries. */
+/* Arms to evaluate: n of them in this order, in the rows of mean and known that `at` gives; `above`: n
+ * entries. */
 typedef struct look_list {
     const bandit_joint *joint;
     const uint32_t *arms;
@@ -115,7 +116,7 @@ typedef struct look_list {
     double *mean, *known;
 } look_list;
 
-/* Looks at the arms that break a bound, or at the others, unless an arm that keeps the bounds is above them. */
+/* Evaluates the arms that break a bound, or the others, unless an arm that keeps the bounds is above them. */
 static void look_at_undominated(bandit_several_engine *e, look_list *l, bool breaking)
 {
     for (size_t i = 0; i < l->n && !bandit_pause(); i++) {
@@ -167,7 +168,7 @@ bandit_status bandit_several_look_front(bandit_several_engine *e, const bandit_m
             mean[i * e->n] = (double)NAN;
         rank_arms(e, arms, *n, l.order);
         look_at_undominated(e, &l, false);
-        if (l.n_above == 0) /* which of them comes next to the bounds? */
+        if (l.n_above == 0) /* no arm keeps the bounds: find the one that comes closest */
             look_at_undominated(e, &l, true);
         *n = keep_rows(e->n, arms, *n, mean, known);
     } else {
@@ -193,8 +194,8 @@ static double exact_value(bandit_several_engine *e, uint32_t arm)
     return bandit_joint_value(&e->joint, &at, NULL) - bandit_gain_penalty(selector(e, 0), arm);
 }
 
-/* An upper bound on the value. `removed[j]`: by how much the picks in flight have shrunk the variance at
- * least. */
+/* An upper bound on the value. `removed[j]`: the least amount by which the picks in flight have shrunk the
+ * variance. */
 static double upper_bound(bandit_several_engine *e, uint32_t arm, const double *removed, bool quick)
 {
     bandit_outlook at;
@@ -218,7 +219,7 @@ static double upper_bound(bandit_several_engine *e, uint32_t arm, const double *
     return with_slack(bandit_joint_bound(&e->joint, &at, error, least, quick));
 }
 
-/* Replaces bounds on the variances of n <= BLOCK arms, which screening has left, by the variances: an arm that matters to
+/* Computes the variances of n <= BLOCK arms for which screening has only given bounds. An arm that matters to
  * no metric alone may be the best for all together. */
 static void sharpen(bandit_several_engine *e, const uint32_t *arms, size_t n)
 {

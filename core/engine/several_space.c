@@ -10,7 +10,7 @@
 
 enum { MOST_STARTS = 1024 };
 
-/* What a sure failure takes off a value. It is a logarithm, which is far below 0 where no gain is expected. */
+/* The penalty for a sure failure. Values are logarithms, which are far below 0 where no gain is expected. */
 static const double PENALTY = 1e6;
 
 static bandit_space_engine *leaf_of(const bandit_several_engine *e, size_t j)
@@ -103,8 +103,7 @@ bandit_status bandit_several_look_space(bandit_several_engine *e, const uint32_t
 typedef struct choice {
     bandit_several_engine *e;
     const bandit_select_limits *limits;
-    bool strict,
-        silent; /* exclude points in flight where options say so, and repeats where there is no noise */
+    bool strict, silent; /* exclude points in flight if options say so, and repeats if there is no noise */
     double *means, *variances, *known; /* n metrics x BANDIT_MAXIMIZE_TRIALS each */
 } choice;
 
@@ -296,8 +295,8 @@ static bandit_status grid_values(bandit_several_engine *e, bandit_error *err)
 
 /* ---- picks --------------------------------------------------------------------------------------------- */
 
-/* Some ascents start beside an arm of the front, another one for each pick, with steps of at most half a
- * lengthscale of the objective with the shortest. */
+/* Some ascents start beside an arm of the front, a different one for each pick, with steps of at most half of
+ * the shortest lengthscale among the metrics. */
 static void look_beside_front(bandit_several_engine *e, uint64_t number)
 {
     bandit_several_space *s = &e->space;
@@ -316,9 +315,10 @@ static void look_beside_front(bandit_several_engine *e, uint64_t number)
     s->maximizer.steps = s->steps;
 }
 
-/* With one objective, when the search has not improved for some time, the deviations of every fourth pick count as
- * one to three times as large, the more the longer that time: some improvement near the leader is always expected,
- * and other basins are only found beyond what the models expect. Compare exploring_width in space_picks.c. */
+/* With one objective, when the search has not improved for some time, the deviations of every fourth pick are
+ * multiplied by one to three; the longer that time, the larger the factor. Some improvement near the leader
+ * is always expected, and other basins are only found beyond what the models expect. Compare exploring_width
+ * in space_picks.c. */
 static double widening(const bandit_several_engine *e, uint64_t number)
 {
     const double patience = 8.0, widest = 3.0;
@@ -345,7 +345,7 @@ static bool is_silent(const bandit_several_engine *e)
     return all;
 }
 
-/* What the next pick maximizes, and its values on the grid. */
+/* Sets the objective of the next pick, and its values on the grid. */
 static bandit_status start_choice(bandit_several_engine *e, const bandit_select_limits *limits, choice *c,
                                   bandit_error *err)
 {

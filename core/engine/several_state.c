@@ -1,6 +1,6 @@
-/* The stored state of an engine with several metrics: those of the metrics' engines one after another. The arms
- * and their counts are the same for all metrics, so that only the sums of rewards follow for the metrics after
- * the first, and their dictionaries. */
+/* The stored state of an engine with several metrics: those of the metrics' engines one after another. The
+ * arms and their counts are the same for all metrics. For the metrics after the first, therefore, only the
+ * sums of rewards and the dictionaries are stored. */
 #include "core/engine/several_engine.h"
 
 #include "core/base/allocate.h"
@@ -16,7 +16,7 @@ typedef struct header {
     uint64_t n_metrics, n_sums;
 } header;
 
-/* Before the part of each metric. */
+/* The header of each metric's part. */
 typedef struct part {
     uint64_t n_dictionary, n_state; /* the first metric's dictionary is the checkpoint's own */
 } part;

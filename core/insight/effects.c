@@ -1,4 +1,4 @@
-/* Partial dependence of the model on one input or two. */
+/* Partial dependence of the model's mean on one input or two. */
 #include "core/insight/view.h"
 
 #include "core/arms/genome.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    POINTS = 256,     /* that one axis is averaged over */
-    POINTS_PAIR = 64, /* that two axes are averaged over */
+    POINTS = 256,     /* for each average of one axis */
+    POINTS_PAIR = 64, /* for each average of two axes */
     LONGEST = 1000    /* values of a parameter that is not a number, at most */
 };
 

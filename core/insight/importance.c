@@ -1,4 +1,4 @@
-/* Importance: what it has in common for spaces and candidates. */
+/* Importance: the parts that spaces and candidates have in common. */
 #include "core/insight/view.h"
 
 #include "bandit/sorted.h"
@@ -32,7 +32,7 @@ bandit_status bandit_view_bins(const double *column, size_t n, size_t n_bins, un
 }
 
 /* The divergence of one input: `best` marks the n_best best points. Sampling error alone makes it
- * (bins − 1) / n_best on average, which is taken off. */
+ * (bins − 1) / n_best on average, which is subtracted. */
 static double divergence(const bool *best, size_t n_best, const unsigned char *bins, size_t n, size_t stride)
 {
     double p[BANDIT_VIEW_BINS] = {0}, q[BANDIT_VIEW_BINS] = {0}, sum = 0.0;

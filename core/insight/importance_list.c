@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARMS_DRAWN = 128 }; /* at which the gradients of each function are taken */
+enum { ARMS_DRAWN = 128 }; /* points at which the gradients of each function are taken */
 
 typedef struct derivatives {
     bandit_insight *view;

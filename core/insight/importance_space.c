@@ -5,7 +5,7 @@
  *
  *   T_i = sum (f(A) − f(A_B^i))^2 / (2 N V),   S_i = 1 − sum (f(B) − f(A_B^i))^2 / (2 N V).
  *
- * A parameter that is not active has a gene all the same, which then changes nothing. So the genes are
+ * A parameter that is not active also has a gene, which then changes nothing. The genes are therefore
  * independent, and the indices are those of the genes. */
 #include "core/insight/view.h"
 

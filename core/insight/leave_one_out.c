@@ -10,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to this many pulled arms are treated by their dense covariance, which is exact however small the noise is.
- * For more, the same figures follow from the leverages, n_i |w_i|^2 = 1 − lambda / n_i (C^-1)_ii, which lose
- * digits where the noise is tiny. */
+/* Up to this many pulled arms are treated by their dense covariance, which is exact however small the noise
+ * is. For more arms, the same figures follow from the leverages, n_i |w_i|^2 = 1 − lambda / n_i (C^-1)_ii,
+ * which lose digits if the noise is tiny. */
 enum { DENSE = 2000 };
 
 typedef struct left_out {
     bandit_insight *view;
     size_t n;                /* pulled arms in the model */
     double *Z;               /* n x m, column-major: z of each arm; NULL when there are too many */
-    double *residual;        /* n: what the dictionary leaves unexplained, Bayesian */
-    double *mean, *variance; /* n: of each arm's mean reward without itself, noise included */
+    double *residual;        /* n: variance that the dictionary leaves unexplained, Bayesian */
+    double *mean, *variance; /* n: of each arm's mean reward, predicted without it, noise included */
 } left_out;
 
 /* Rows of z = L^{-1} k_D(x) for n <= BANDIT_VIEW_BLOCK arms, in block (leading dimension ld). */
@@ -95,7 +95,7 @@ static bandit_status use_dense(left_out *l, bandit_error *err)
     return status;
 }
 
-/* Everything for arms that the model has. */
+/* Predicts every arm of the model, each without its own rewards. */
 static bandit_status leave_out(left_out *l, bandit_error *err)
 {
     bandit_insight *v = l->view;
@@ -129,7 +129,7 @@ static double in_model_units(const bandit_insight *v, double value)
     return f ? (bandit_fitted_fold(f, value) - bandit_fitted_shift(f)) / bandit_fitted_unit(f) : value;
 }
 
-/* What the model says of an arm whose rewards it has not taken in. */
+/* The model's prediction for an arm whose rewards it leaves out. */
 static bandit_status predict_plainly(bandit_insight *v, const bandit_arm_sum *sum, double *mean,
                                      double *variance, bandit_error *err)
 {

@@ -1,11 +1,12 @@
-/* What is left to gain, by functions drawn from the posterior.
+/* The gain that is still possible, estimated by functions drawn from the posterior.
  *
  * With f_s the drawn functions, x^ the recommended point and X a set of points, draw s has
  *   possible_s = max_{x in X} f_s(x) − f_s(x^).
- * The gain of the next n trials is that of a fixed plan: the n points of X that together have the largest expected
- * maximum under one half of the draws, chosen one after another; its expectation is taken over the other half, so
- * that a plan that fits its own draws too well gains nothing by it. Trials that learn from each other gain more.
- * (Wilson 2024 asks the same question to stop; the plan is ours.) */
+ * The gain of the next n trials is that of a fixed plan: the n points of X that together have the largest
+ * expected maximum under one half of the draws, chosen one after another. The expectation of the gain is
+ * taken over the other half, so that a plan that fits its own draws too well gains nothing by it. Trials of
+ * which each learns from the earlier ones gain more. (Wilson 2024 asks the same question in order to stop a
+ * search; the plan is ours.) */
 #include "core/insight/view.h"
 
 #include "core/arms/genome.h"
@@ -18,7 +19,7 @@
 
 enum {
     DRAWS = 128,            /* a multiple of BANDIT_VIEW_DRAWS */
-    LATE_DRAWS = DRAWS / 2, /* those by which gains are measured */
+    LATE_DRAWS = DRAWS / 2, /* the draws by which gains are measured */
     WIDE = 1024,            /* points all over a space */
     NEAR = 512,             /* points near the recommended one */
     VISITED = 1000,         /* points with results, at most */

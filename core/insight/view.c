@@ -33,8 +33,8 @@ static bool has_results(const bandit_engine *engine)
     return engine->started && d.observations > 0;
 }
 
-/* The engine's own posterior; or, if that is of another kind, a sparse one on all pulled arms, or evenly spaced
- * ones of many. */
+/* Finds the engine's own posterior or, if that is not a sparse one, builds a sparse one on all pulled arms;
+ * if there are many, on evenly spaced ones. */
 static bandit_status find_posterior(bandit_insight *v, bandit_error *err)
 {
     v->posterior = v->inner->table->posterior ? v->inner->table->posterior(v->inner) : NULL;
@@ -197,7 +197,7 @@ static bandit_status reserve_functions(bandit_insight *v, bandit_error *err)
     return status;
 }
 
-/* The samples' own weights, and their random features, which depend on nothing but a sample's number. */
+/* Draws the samples' weights, and their random features, which depend only on the number of the sample. */
 static bandit_status draw_functions(bandit_insight *v, bandit_svgp_sampler *sampler, size_t first,
                                     bandit_error *err)
 {

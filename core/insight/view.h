@@ -11,11 +11,11 @@
 #include "core/posterior/svgp.h"
 
 enum {
-    BANDIT_VIEW_MEMBERS = 2000, /* of the posterior, at most */
+    BANDIT_VIEW_MEMBERS = 2000, /* of the posterior's dictionary, at most */
     BANDIT_VIEW_BLOCK = 256,    /* points whose kernel columns are computed at once */
     BANDIT_VIEW_DRAWS = 16,     /* functions of the posterior, for deviations */
     BANDIT_VIEW_FEATURES = 512, /* of each such function's prior part */
-    BANDIT_VIEW_ARMS = 4096     /* candidates that are looked at, of more than that */
+    BANDIT_VIEW_ARMS = 4096     /* candidates that are used if there are more */
 };
 
 struct bandit_insight {
@@ -56,7 +56,7 @@ double bandit_view_unit(const bandit_insight *view);
  * model that learns from other studies; its weights count as known. */
 void bandit_view_means(bandit_insight *view, const double *coordinates, size_t n, double *out);
 
-/* Draws the functions with the numbers first, first + 1, … Call before bandit_view_values. Errors:
+/* Draws the functions with the numbers first, first + 1, … Must be called before bandit_view_values. Errors:
  * BANDIT_NO_MEMORY. */
 bandit_status bandit_view_draw(bandit_insight *view, size_t first, bandit_error *err);
 /* out[r * ld + i]: function r < BANDIT_VIEW_DRAWS at point i. */
@@ -68,8 +68,8 @@ void bandit_view_values(bandit_insight *view, const double *coordinates, size_t 
 bandit_status bandit_view_average(bandit_insight *view, const double *coordinates, size_t n, double *mean,
                                   double *variance, bandit_error *err);
 
-/* Coordinate j < 2 * inputs of point `index` of the view's sequence, in [0, 1): Sobol's, shifted at random; from
- * the 65th coordinate on random numbers. */
+/* Coordinate j < 2 * inputs of point `index` of the view's sequence, in [0, 1): Sobol's, shifted at random;
+ * from the 65th coordinate on, random numbers. */
 double bandit_view_uniform(const bandit_insight *view, uint32_t index, size_t j);
 
 /* Up to BANDIT_VIEW_ARMS arms, evenly spaced, and their features (n x dimension). The caller frees both.
@@ -77,9 +77,9 @@ double bandit_view_uniform(const bandit_insight *view, uint32_t index, size_t j)
 bandit_status bandit_view_arms(const bandit_insight *view, uint32_t **arms, double **coordinates, size_t *n,
                                bandit_error *err);
 
-/* The share of each input in what tells the best tenth of n points from all of them: the Pearson divergence
- * sum_b p_b (q_b / p_b − 1)^2 over the bins of the input, less what it is expected to be by chance (ours), in
- * shares[j].
+/* The share of each input in the differences between the best tenth of n points and all of them, in
+ * shares[j]: the Pearson divergence sum_b p_b (q_b / p_b − 1)^2 over the bins of the input, less its
+ * expectation by chance (ours).
  *   values  n; larger is better
  *   bins    n x inputs: the bin of each point, below BANDIT_VIEW_BINS
  * Errors: BANDIT_NO_MEMORY. */
@@ -87,7 +87,8 @@ enum { BANDIT_VIEW_BINS = 16 };
 bandit_status bandit_view_top(const double *values, const unsigned char *bins, size_t n, size_t inputs,
                               double *shares, bandit_error *err);
 
-/* The bins of a column of n values with equal numbers of them; equal values share a bin. bins[i * stride].
+/* Divides a column of n values into bins with equal numbers of values; equal values share a bin. The bin of
+ * value i is bins[i * stride].
  * Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_view_bins(const double *column, size_t n, size_t n_bins, unsigned char *bins,
                                size_t stride, bandit_error *err);

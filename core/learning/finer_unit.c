@@ -1,9 +1,9 @@
 /* A finer unit of warped rewards than that of their better half: of the better quarter, or eighth.
  *
- * At its origin the warp is straight, and it can tell apart what lies beyond. So of rewards that fall by orders
- * of magnitude, a warp about the median tells the bad ones apart and one about a high quantile the good ones.
- * The densities of the rewards as they came are compared: those of the fits, over the unit to the power of
- * their number. Ours. */
+ * The warp is straight at its origin, and resolves differences beyond it. If rewards differ by orders of
+ * magnitude, a warp about the median therefore resolves the bad ones, and a warp about a high quantile the
+ * good ones. The fits are compared by the densities of the unwarped rewards: the density of the fit, divided
+ * by the unit to the power of the number of rewards. Ours. */
 #include "core/learning/sample.h"
 
 #include <math.h>
@@ -31,13 +31,14 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The density of the kept rows under a fit of this value, apart from what does not depend on the unit. */
+/* The log density of the kept rows under a fit with this value, up to a constant that does not depend on the
+ * unit. */
 static double density(const bandit_sample *s, double value, double unit)
 {
     return value - (double)s->n_kept * log(unit);
 }
 
-/* Fits in another unit; that becomes *l if its density is above *best. */
+/* Fits in another unit. The fit becomes *l if its density is above *best. */
 static bandit_status try_unit(bandit_sample *s, bandit_fitted *l, const bandit_fitted *start, double origin,
                               double unit, double *best, bandit_error *err)
 {
@@ -59,11 +60,12 @@ static bandit_status try_unit(bandit_sample *s, bandit_fitted *l, const bandit_f
     return status;
 }
 
-/* Squares within arms and told errors count where the slope of the warp is 1, which is at the median. */
+/* With squares within arms or reported errors there is no finer unit: they count where the slope of the warp
+ * is 1, which is at the median. */
 bandit_status bandit_sample_refine(bandit_sample *s, bandit_fitted *l, uint64_t observations,
                                    bandit_error *err)
 {
-    const double least = 1e-6; /* a unit, in that of the better half */
+    const double least = 1e-6; /* least unit, relative to that of the better half */
     size_t n = s->n_kept;
     bandit_fitted start = {0};
     double value, share = 0.5, *sorted = s->scratch;

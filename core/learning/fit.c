@@ -29,7 +29,7 @@ static double climb(unsigned n, const double *x, double *gradient, void *context
     for (unsigned i = 0; gradient && i < n; i++)
         gradient[i] = fine ? a->slope[a->free[i]] : 0.0;
     if (!fine)
-        return -1e100; /* makes the optimizer turn back */
+        return -1e100; /* so that the optimizer turns back */
     if (value > a->best_value) {
         a->best_value = value;
         memcpy(a->best, a->theta, a->n * sizeof *a->best);
@@ -73,7 +73,7 @@ static bool maximize(ascent *a, size_t max_evaluations)
                nlopt_set_max_objective(optimizer, climb, a) == NLOPT_SUCCESS &&
                nlopt_set_maxeval(optimizer, (int)max_evaluations) == NLOPT_SUCCESS &&
                nlopt_set_ftol_abs(optimizer, 1e-3) == NLOPT_SUCCESS;
-        /* Whatever ends the ascent, the best point seen is kept. */
+        /* The best point seen is kept, whatever ended the ascent. */
         if (fine)
             fine = nlopt_optimize(optimizer, x, &value) != NLOPT_OUT_OF_MEMORY;
     }
@@ -101,8 +101,9 @@ static void write_theta(const bandit_fit_data *data, const bandit_hyperparameter
 
 enum { STARTS = 4 };
 
-/* Starts for warped data: the given one, and the peak of the priors with either of two powers, and with much noise:
- * the likelihood of noisy results also has a maximum at which everything is explained without noise. */
+/* Starts for warped data: the given one, and the peak of the priors with either of two powers, and with much
+ * noise. The last is needed because the likelihood of noisy results also has a maximum at which everything is
+ * explained without noise. */
 static void start_warped(const bandit_fit_data *data, size_t k, double *theta)
 {
     static const double powers[] = {1.0, 2.0, 1.0}, noises[] = {0.0, 0.0, 0.1};

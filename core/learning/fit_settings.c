@@ -1,4 +1,5 @@
-/* What the fits of a study learn and what is given, the peak of the priors, and when a fit is due. */
+/* The settings of a study's fits: which values are learned and which are given, the peak of the priors, and
+ * when a fit is due. */
 #include "core/learning/fit_settings.h"
 
 #include "core/base/allocate.h"
@@ -29,8 +30,8 @@ static double extent_of(const bandit_arms *arms, size_t j)
     return squares > 0.0 && isfinite(squares) ? sqrt(12.0 * squares) : 1.0;
 }
 
-/* How many features the prior counts, which has the peaks of all lengthscales grow with their number: words that
- * are not one-hot count as much as one-hot ones that are as far apart. *only_one_hot: there are no others. */
+/* The number of features that the prior counts; the peaks of all lengthscales grow with it. Words that are
+ * not one-hot count as much as one-hot words that are as far apart. *only_one_hot: there are no others. */
 static size_t counted_features(const bandit_arms *arms, bool *only_one_hot)
 {
     const size_t as_many =

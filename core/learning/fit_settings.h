@@ -12,8 +12,8 @@ bandit_fit_data bandit_fit_settings_data(const bandit_fit_settings *settings);
 /* The fitted hyper-parameters. Borrows the lengthscales. */
 bandit_hyperparameters bandit_fitted_hyperparameters(const bandit_fitted *fitted);
 
-/* Set fitted->least_error, and fitted->unit_noise once the rest is known. At least one error was told. Errors:
- * BANDIT_NO_MEMORY. */
+/* Set fitted->least_error, and fitted->unit_noise once the rest is known. At least one error was reported.
+ * Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_fitted_set_least_error(bandit_fitted *fitted, const bandit_told_errors *errors,
                                             bandit_error *err);
 bandit_status bandit_fitted_set_unit_noise(bandit_fitted *fitted, const bandit_ledger *ledger,

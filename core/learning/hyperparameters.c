@@ -13,7 +13,7 @@
 
 enum {
     EXACT = 256,      /* up to this many arms are fitted exactly */
-    MOST_ARMS = 1000, /* with more arms, every n-th is fitted */
+    MOST_ARMS = 1000, /* with more arms, only every n-th is fitted */
     INDUCING = 128,
     SPARSE_EVALUATIONS = 25,
     FEWEST_JUDGED = 10, /* fewer arms have no outliers */
@@ -50,8 +50,8 @@ static double mean_of(const bandit_arm_sum *row)
     return row->sum / (double)row->count;
 }
 
-/* The lowest value to which warped rewards from `worst` to `best` are read back: below a bound, the warp has
- * no inverse. */
+/* The lowest value to which predictions are converted back, for warped rewards from `worst` to `best`. It is
+ * needed because the warp has no inverse below a bound. */
 static double lowest_read(double worst, double best)
 {
     double low = worst - (best - worst);
@@ -97,7 +97,7 @@ static void push_row(bandit_sample *s, bandit_arm_sum row, double squared_error)
     s->rows[s->n++] = row;
 }
 
-/* The mean squared error of an arm's pulls, all of which are in `row`; 0 if none was told. */
+/* The mean squared error of an arm's pulls, all of which are in `row`; 0 if none was reported. */
 static double mean_error(const bandit_sample *s, double least_error, bandit_arm_sum row)
 {
     size_t first, n = s->errors ? bandit_told_errors_of(s->errors, row.arm, &first) : 0;
@@ -107,7 +107,7 @@ static double mean_error(const bandit_sample *s, double least_error, bandit_arm_
     return n > 0 ? fmax(variance, least_error) : 0.0;
 }
 
-/* Adds the rows of an arm: one for each size of told errors, and one for pulls without. */
+/* Adds the rows of an arm: one for each size of reported errors, and one for pulls without an error. */
 static void add_rows(bandit_sample *s, double least_error, bandit_arm_sum row)
 {
     size_t first, n = s->errors ? bandit_told_errors_of(s->errors, row.arm, &first) : 0;
@@ -125,7 +125,7 @@ static void add_rows(bandit_sample *s, double least_error, bandit_arm_sum row)
         push_row(s, row, 0.0);
 }
 
-/* How many rows of told errors the arms have that are sampled. */
+/* The number of rows of reported errors of the sampled arms. */
 static size_t told_rows(const bandit_told_errors *errors, const bandit_ledger *ledger, size_t step)
 {
     size_t first, n = 0;
@@ -134,8 +134,8 @@ static size_t told_rows(const bandit_told_errors *errors, const bandit_ledger *l
     return n;
 }
 
-/* Collects the arms with a reward, with separate rows for what is set aside of them. If there are many arms,
- * only every n-th. */
+/* Collects the arms with a reward, with separate rows for the pulls set aside. If there are many arms, it
+ * takes only every n-th. */
 static bandit_status sample_rows(bandit_sample *s, const bandit_fitted *from, double least_error,
                                  const bandit_ledger *ledger, bandit_error *err)
 {
@@ -166,7 +166,7 @@ static bandit_status sample_rows(bandit_sample *s, const bandit_fitted *from, do
         while (aside < from->n_aside && from->aside[aside].arm < row.arm)
             aside++;
         if (aside < from->n_aside && from->aside[aside].arm == row.arm) {
-            /* It is not known which pulls were set aside: all have the mean error of all. */
+            /* It is not known which pulls were set aside, so each has the mean error of all. */
             double error = mean_error(s, least_error, row);
             push_row(s, from->aside[aside], error);
             row.count -= from->aside[aside].count;
@@ -181,14 +181,15 @@ static bandit_status sample_rows(bandit_sample *s, const bandit_fitted *from, do
     return BANDIT_OK;
 }
 
-/* A row's mean, in scales from the offset: folded; or, if it is to be warped, not yet warped. */
+/* A row's mean, in scales from the offset: folded or, if rewards are warped, before the warp. */
 static double value_of(const bandit_fitted *l, const bandit_arm_sum *row)
 {
     double y = mean_of(row);
     return l->warped ? bandit_fitted_value(l, y) : (bandit_fitted_fold(l, y) - l->offset) / l->scale;
 }
 
-/* The told variance of a row's pulls as of bandit_fit_data: the fit itself multiplies by the slope of a warp. */
+/* The reported variance of a row's pulls, as in bandit_fit_data. With a warp, the fit itself multiplies it by
+ * the square of the slope. */
 static double told_variance(const bandit_fitted *l, const bandit_arm_sum *row, double squared_error)
 {
     double error = sqrt(squared_error) / l->scale;

@@ -11,37 +11,40 @@
  * For warped rewards (bandit_options.warp_rewards) fold(y) is instead
  *   offset + scale warp((y − offset) / scale; power),
  * where warp is that of Yeo and Johnson (warp.h). Its power is learned with the other hyper-parameters; the
- * density of the rewards includes the slopes of the warp. scale is then the interquartile range itself, or in an open
- * space (bandit_options.warp_unit) twice the distance from the median to the upper quartile where that is less: near
- * the median every power of the warp is straight, so good rewards that all lie within a small share of the unit
- * would have no differences that exceed the noise. With BANDIT_WARP_IN_TURN, a fit to an even number of rewards may
- * have a finer unit (finer_unit.c): that of the better quarter of the rewards, or eighth, about the quantile at which that
- * part begins. It is taken if the rewards are likelier with it. The fits in between keep to the median: a model
- * of the best part alone is sure of itself near the leader, and blind to what lies elsewhere.
- * Nothing is folded or cut, and predictions are read back at no less than `low`, which is one range of all
- * rewards below the worst. A fit is due at every reward up to a hundred.
+ * density of the rewards includes the slopes of the warp. scale is then the interquartile range itself, or in
+ * an open space (bandit_options.warp_unit) twice the distance from the median to the upper quartile, if that
+ * is less. The reason is that every power of the warp is straight near the median, so differences among good
+ * rewards that all lie within a small share of the unit would not exceed the noise. With BANDIT_WARP_IN_TURN,
+ * a fit to an even number of rewards may have a finer unit (finer_unit.c): that of the better quarter or
+ * eighth of the rewards, with its origin at the quantile at which that part begins. It is used if the rewards
+ * are likelier with it. The other fits keep to the median, because a model of the best part alone is too sure
+ * near the leader, and does not see other regions. Nothing is folded or cut. Predictions are converted back
+ * to at least `low`, which is one range of all rewards below the worst. A fit is due at every reward up to a
+ * hundred.
  *
  * Three steps make it robust. All three are ours; no paper has them.
  *
  * (1) offset and scale are the median and the interquartile range of the means of the arms; low is one range
- * below the lower quartile, high 20 ranges above the upper one. Values below low are folded. Left as they
- * are, the worst points would swamp differences among the good ones; clipped, they would show no differences
+ * below the lower quartile, high 20 ranges above the upper one. Values below low are folded. Without folding,
+ * the worst points would swamp differences among the good ones; with clipping, there would be no differences
  * among the bad ones.
  *
  * (2) A reward is a suspect when the others make it nearly impossible (leave-one-out, z above 5.5). Suspects
  * are set aside if the data without them are likelier than all data, each with the hyper-parameters fitted to
- * it. Each suspect then costs a draw from a broad distribution that 2 % of rewards have. A new peak that a
- * shorter lengthscale explains therefore stays. The pulls of an arm so far are set aside; its later pulls
- * count, and every fit decides again. Warped rewards more than 20 ranges above the median are always
- * suspects, because a warp fitted to them might hide them.
+ * it. Each suspect that is set aside counts as a draw from a broad distribution, which 2 % of rewards have. A
+ * new peak that a shorter lengthscale explains therefore stays. The pulls of an arm so far are set aside; its
+ * later pulls count, and every fit decides again. Warped rewards more than 20 ranges above the median are
+ * always suspects, because a warp fitted to them might hide them.
  *
- * A result may be told with a standard error e, of its mean if it stands for several pulls. A pull then has the
- * variance tau + e^2, and tau is what is left besides. A row of the fit has the pulls of one arm and one size of
- * error (told_errors.h). The model takes an arm as one pull with the mean of its rows, weighted by their precision,
- * and counts it nu times, where a pull of variance unit_noise counts once. An error far below the others, told in
- * other units perhaps, would pin the surface down: e^2 is at least 1e-4 of its median.
+ * A result may have a reported standard error e, which is that of its mean if it stands for several pulls. A
+ * pull then has the variance tau + e^2, where tau is the noise that remains. A row of the fit has the pulls
+ * of one arm and one size of error (told_errors.h). The model treats an arm as one pull with the mean of its
+ * rows, weighted by their precision, and counts it nu times, where a pull of variance unit_noise counts once.
+ * An error far below the others, perhaps reported in other units, would pin the surface down, so e^2 is at
+ * least 1e-4 of its median.
  *
- * (3) A reward of an arm with earlier pulls changes its mean from at most max(6 sqrt(tau), 3) scales away. */
+ * (3) A reward of an arm with earlier pulls counts as at most max(6 sqrt(tau), 3) scales away from the arm's
+ * mean. */
 #ifndef CORE_LEARNING_HYPERPARAMETERS_H
 #define CORE_LEARNING_HYPERPARAMETERS_H
 
@@ -53,7 +56,7 @@
 
 #include <math.h>
 
-/* What the fits of a study learn, and what is given. It does not change. */
+/* Which values the fits of a study learn, and those that are given. It does not change. */
 typedef struct bandit_fit_settings {
     const bandit_arms *arms; /* borrowed */
     bandit_kernel_type kernel;
@@ -76,14 +79,14 @@ typedef struct bandit_fitted {
     bool warped;
     double power;               /* of the warp; 1 without a warp */
     double signal, noise, mean; /* s^2, tau, mu: of standardized rewards */
-    double unit_noise;    /* of a pull of weight 1: tau, or where errors are told the median of tau + e^2 */
+    double unit_noise;    /* of a pull of weight 1: tau, or with reported errors the median of tau + e^2 */
     double least_error;   /* e^2 counts as at least this, in the units of the rewards */
     double *lengthscales; /* n_lengthscales; owned */
     size_t n_lengthscales;
     bandit_arm_sum *aside; /* n_aside: outliers, ascending by arm; owned */
     size_t n_aside;
     uint64_t fitted_on; /* number of rewards; 0: the values are the peak of the priors */
-    /* What each source counts, in standardized rewards: sum_i w_i m_i(x) is the prior mean. */
+    /* The weight of each source, in standardized rewards: sum_i w_i m_i(x) is the prior mean. */
     double source_weights[BANDIT_MOST_SOURCES];
 } bandit_fitted;
 
@@ -104,13 +107,14 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
                            const bandit_ledger *ledger, const bandit_told_errors *errors, double within,
                            double within_degrees, const bandit_executor *executor, bandit_error *err);
 
-/* How much steeper than 1 bandit_fitted_fold is at y: what it multiplies small differences by. */
+/* The slope of bandit_fitted_fold at y: the factor by which it multiplies small differences. */
 double bandit_fitted_slope(const bandit_fitted *fitted, double y);
 
-/* The variance of a pull with this squared error (0: none was told) and a reward of about y, standardized. */
+/* The variance of a pull with this squared error (0: none was reported) and a reward of about y,
+ * standardized. */
 double bandit_fitted_variance(const bandit_fitted *fitted, double squared_error, double y);
 
-/* What such a pull counts (bandit_result.weight); 0, for 1, while no errors are told. */
+/* The weight of such a pull (bandit_result.weight); 0, which stands for 1, while no errors are reported. */
 float bandit_fitted_weight(const bandit_fitted *fitted, double squared_error, double y);
 
 /* The pulls of an arm that the model counts, with their weighted mean: all except those set aside. In the units of
@@ -118,8 +122,8 @@ float bandit_fitted_weight(const bandit_fitted *fitted, double squared_error, do
 bandit_arm_sum bandit_fitted_counted(const bandit_fitted *fitted, const bandit_arm_sum *sum,
                                      const bandit_told_errors *errors);
 
-/* The prior mean in the units of the inner model, as of bandit_options.prior_mean; it borrows the sources, and is
- * only to be used where there are some. */
+/* The prior mean in the units of the inner model, as of bandit_options.prior_mean; it borrows the sources,
+ * and may only be used if there are some. */
 bandit_prior_mean bandit_fitted_prior_mean(const bandit_fitted *fitted, const bandit_sources *sources);
 
 /* Whether some source counts. */
@@ -131,8 +135,8 @@ static inline bool bandit_fitted_has_sources(const bandit_fitted *fitted)
     return has;
 }
 
-/* Whether a fit is due at this number of rewards. It is at the latest when the number has doubled; sooner
- * while fits are cheap, and for warped rewards at each one while a fit is cheaper than a pick. */
+/* Whether a fit is due at this number of rewards. It is due at the latest when the number has doubled; sooner
+ * while fits are cheap, and for warped rewards at each reward while a fit is cheaper than a pick. */
 bool bandit_refit_is_due(const bandit_fitted *fitted, uint64_t observations);
 
 /* The argument of the warp: a reward in scales from the offset. The limit only keeps its powers finite. */

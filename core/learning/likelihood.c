@@ -198,7 +198,7 @@ static void add_told_variances(bandit_likelihood *o, double noise, double power)
     }
 }
 
-/* The part of the value that squares with told variances have; adds its slope in log tau to the gradient. */
+/* The part of the value from squares with reported variances; adds its slope in log tau to the gradient. */
 static double told_within(const bandit_fit_data *data, double noise, double *gradient)
 {
     double value = 0.0;

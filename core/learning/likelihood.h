@@ -17,8 +17,9 @@
  * maximizes the value for given theta; then y and the root of W are divided by s, and (n + w) log s is
  * subtracted.
  *
- * Told variances v_i: tau c_i^{-1} is replaced by (tau + v_i) / c_i throughout, which is tau / c~_i with the counts
- * c~_i = c_i tau / (tau + v_i); squares within points with told variances add the log densities of theirs.
+ * Reported variances v_i: tau c_i^{-1} is replaced by (tau + v_i) / c_i throughout, which is tau / c~_i with
+ * the counts c~_i = c_i tau / (tau + v_i). The log densities of the squares within points with reported
+ * variances are added.
  *
  * mu maximizes value and prior for given theta, so that gradients may treat it as constant. */
 #ifndef CORE_LEARNING_LIKELIHOOD_H
@@ -51,7 +52,7 @@ typedef struct bandit_likelihood {
     double *product;              /* n x dimension */
     double *values;               /* n: the means; warped if the data are */
     double *by_power;             /* n: their derivatives with respect to the power (warped) */
-    double *noise;                /* n: variances of the means, told ones included (told) */
+    double *noise;                /* n: variances of the means, including reported ones (told) */
     double *weight;               /* n: tau / noise: counts that give these under tau alone (told) */
     const double *count;          /* n: the data's, or `weight` */
     double within;                /* W; divided by s^2 if that is profiled out */

@@ -114,8 +114,8 @@ bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double 
  *   G_P = −1/2 (L^{-T} (B^{-1} + B − 2I) L^{-1} + alpha alpha')
  *   G_U = −1/tau (L^{-T} (B^{-1} − I) z + alpha (U'alpha − y)') C. */
 
-/* The entries of the noise with told variances, and of the power through them. With s_i the variance of the i-th
- * mean, r_i its deviation and h_i = z_i'B^{-1}z_i,
+/* The entries of the noise with reported variances, and of the power through these. With s_i the variance of
+ * the i-th mean, r_i its deviation and h_i = z_i'B^{-1}z_i,
  *   d value / d log s_i = −1/2 (1 − (h_i + r_i^2 + k_ii − |z_i|^2) / s_i). */
 static void add_told_noise_entry(bandit_likelihood *o, double signal, double noise, const double *inverse,
                                  const double *deviation, double *gradient)

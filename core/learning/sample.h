@@ -1,5 +1,5 @@
-/* The rewards of one fit, shared by hyperparameters.c, which makes and fits them, sample_sources.c, which learns what
- * earlier studies count, and finer_unit.c. */
+/* The rewards of one fit, shared by hyperparameters.c, which collects and fits them, sample_sources.c, which
+ * learns the weights of earlier studies, and finer_unit.c. */
 #ifndef CORE_LEARNING_SAMPLE_H
 #define CORE_LEARNING_SAMPLE_H
 
@@ -15,7 +15,8 @@ typedef struct bandit_sample {
     size_t n;
     bandit_arm_sum *rows; /* n: as reported; the rows that are kept come first, then those set aside */
     size_t n_kept;
-    double *told;           /* n: squared error of a pull, in the units of the rewards; 0: none was told */
+    double *told;           /* n: squared error of a pull, in the units of the rewards; 0: none was
+                               reported */
     bandit_arm_sum *former; /* n_former: the rows that the previous fit in judge kept */
     size_t n_former;
     bandit_fit_fixed fixed; /* the results of that fit that can be used again */
@@ -27,9 +28,9 @@ typedef struct bandit_sample {
     double within, within_degrees; /* squares within arms, standardized; degrees of freedom */
     double *variance;              /* n: as bandit_fit_data.variance */
     double *offset; /* n: the prior mean of studies that learn from others; NULL without sources */
-    bandit_fit_within *repeats; /* n_repeats: within the rows that have told errors */
+    bandit_fit_within *repeats; /* n_repeats: within the rows that have reported errors */
     size_t n_repeats;
-    const bandit_told_errors *errors; /* NULL: none were told */
+    const bandit_told_errors *errors; /* NULL: none were reported */
 } bandit_sample;
 
 /* Prepares values, counts and points of the kept rows for the fit. */
@@ -40,10 +41,11 @@ bandit_fit_data bandit_sample_lay_out(bandit_sample *s, const bandit_fitted *l);
 bandit_status bandit_sample_fit(bandit_sample *s, bandit_fitted *l, size_t evaluations,
                                 bandit_fit_fixed *fixed, double *value, bandit_error *err);
 
-/* A copy without what is set aside. Errors: BANDIT_NO_MEMORY. */
+/* A copy without the rewards set aside. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_fitted_copy(bandit_fitted *out, const bandit_fitted *from, bandit_error *err);
 
-/* *l is a fit without sources, with value *value. It becomes the likeliest of that and fits with sources. */
+/* *l is a fit without sources, with value *value. It becomes the likeliest of this fit and of fits with
+ * sources. */
 bandit_status bandit_sample_learn_sources(bandit_sample *s, bandit_fitted *l, double *value,
                                           bandit_error *err);
 

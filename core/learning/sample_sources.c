@@ -1,6 +1,7 @@
-/* What earlier studies count in a fit. Weights are learned in turn with the hyper-parameters: weights under the fit
- * without sources, a fit with them, weights under that fit, and once more. The fit with the largest evidence wins, in
- * which the weights are integrated out (source_weights.h); it may be the one without sources. Ours. */
+/* The weights of earlier studies in a fit. They are learned in turn with the hyper-parameters: weights under
+ * the fit without sources, a fit with these weights, weights under that fit, and once more. The fit with the
+ * largest evidence, in which the weights are integrated out (source_weights.h), is used; it may be the one
+ * without sources. Ours. */
 #include "core/learning/sample.h"
 
 #include "core/base/allocate.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What sources that contradict each other must add to the log evidence, to count. */
+/* The log evidence that sources that contradict each other must add in order to count. */
 static const double LEAST_GAIN = 0.5;
 
 /* The weights of the sources that are best under *l, for the kept rows; see source_weights.h. */
@@ -63,7 +64,7 @@ bandit_status bandit_sample_learn_sources(bandit_sample *s, bandit_fitted *l, do
     enum { ROUNDS = 2 };
     bandit_fitted best = {0}, now = {0};
     double most, gain, evidence;
-    double margin = s->settings->sources->contradict ? LEAST_GAIN : 0.0; /* for the first that is taken */
+    double margin = s->settings->sources->contradict ? LEAST_GAIN : 0.0; /* for the first fit with sources */
     bandit_status status = bandit_fitted_copy(&best, l, err);
     if (status == BANDIT_OK)
         status = bandit_fitted_copy(&now, l, err);

@@ -7,8 +7,9 @@
  *
  *   −1/2 log det(I + rho/S G) + 1/2 b' w,   w = (S/rho I + G)^{-1} b,
  *
- * and w is the mean of the weights. rho is the one of 0.1, 0.3 and 1 with the largest evidence. Ours; it is
- * Vizier's and RGPE's task (Song et al. 2024, Feurer et al. 2018) with weights by regression. */
+ * and w is the mean of the weights. rho is the one of 0.1, 0.3 and 1 with the largest evidence. This method
+ * is ours. Vizier and RGPE have the same task (Song et al. 2024, Feurer et al. 2018); here regression gives
+ * the weights. */
 #ifndef CORE_LEARNING_SOURCE_WEIGHTS_H
 #define CORE_LEARNING_SOURCE_WEIGHTS_H
 

@@ -1,4 +1,4 @@
-/* What told errors are to a model: which variances its pulls have, and how much each counts. */
+/* Reported errors in a model: the variances of its pulls, and how much each pull counts. */
 #include "core/base/allocate.h"
 #include "core/learning/fit_settings.h"
 #include "core/learning/hyperparameters.h"

@@ -13,8 +13,8 @@
  *   variance after them = c(x, x) − sum_j c_j(x)^2 / d_j
  *
  * A variance therefore never grows, and the mean does not move. A pull costs m^2 for itself, and m for each
- * arm that is evaluated again. [BBKB]'s hallucination (hallucination.h) only shrinks |w|^2: two arms that the
- * dictionary does not explain both stay worth a pull there, however near they are to each other.
+ * arm that is evaluated again. [BBKB]'s hallucination (hallucination.h) only shrinks |w|^2. With it, two arms
+ * that the dictionary does not explain both stay worth a pull, however near they are to each other.
  *
  * There are two ways to compute the variance. For one arm, without cancellation; to the bit, the result
  * depends only on the arm and the pulls. For many arms at once, by matrix products, with a bound on the

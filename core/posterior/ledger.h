@@ -21,7 +21,7 @@ static inline const bandit_arm_sum *bandit_sum_of(const bandit_arm_sum *sums, si
     return place < n && sums[place].arm == arm ? &sums[place] : NULL;
 }
 
-/* The precision of the arm's mean, in pulls without told errors: nu_i. */
+/* The precision of the arm's mean, in pulls without reported errors: nu_i. */
 static inline double bandit_precision(const bandit_arm_sum *sum)
 {
     double count = (double)sum->count;

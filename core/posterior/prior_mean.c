@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A point's coordinates: those of an arm are one tile apart. */
+/* A point's coordinates. In the storage of arms, the coordinates of one arm are BANDIT_TILE entries apart. */
 typedef struct place {
     const double *first;
     size_t step;
@@ -173,7 +173,7 @@ static double covariance_of(const moments *m, size_t i, size_t k)
     return m->product[i][k] / m->count - m->sum[i] / m->count * (m->sum[k] / m->count);
 }
 
-/* The mean correlation of two sources; 0 of constant ones. */
+/* The mean correlation over all pairs of sources. A pair with a constant source counts as 0. */
 static double mean_correlation(const moments *m, size_t n)
 {
     double total = 0.0;

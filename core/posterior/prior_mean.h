@@ -2,8 +2,8 @@
  *
  *   M(x) = sum_i c_i m_i(x),   m_i(x) = sum_j w_ij k_i(x, x_ij) + shift_i.
  *
- * Whoever has a covariance with a prior mean sees rewards less M, and adds M to every mean. An arm's value has
- * the same bits, whether it is asked for by number or by coordinates. */
+ * A posterior whose covariance has a prior mean is computed from rewards less M, and M is added to every
+ * mean. The value at an arm has the same bits, whether it is computed by number or by coordinates. */
 #ifndef CORE_POSTERIOR_PRIOR_MEAN_H
 #define CORE_POSTERIOR_PRIOR_MEAN_H
 
@@ -41,21 +41,22 @@ bandit_status bandit_sources_init(bandit_sources *out, const bandit_kernel *kern
                                   bandit_error *err);
 void bandit_sources_clear(bandit_sources *sources);
 
-/* Compares the sources: they contradict each other if the mean correlation of two of them, over the points of all, is
- * below 0.4. What follows is BANDIT_TRUST_AGREEMENT: the first picks of a study do not believe such sources, and they
- * count only if the results are clearly likelier with them. Ours. Errors: BANDIT_NO_MEMORY; or that the job was
- * cancelled. */
+/* Compares the sources: they contradict each other if the mean correlation of two of them, over the points of
+ * all, is below 0.4. This serves BANDIT_TRUST_AGREEMENT: the first picks of a study ignore such sources, and
+ * the sources count only if the results are clearly likelier with them (ours). Errors: BANDIT_NO_MEMORY,
+ * BANDIT_CANCELLED. */
 bandit_status bandit_sources_guard(bandit_sources *sources, bandit_error *err);
 size_t bandit_sources_memory(const bandit_sources *sources);
 
-/* Computes the values at all present arms, which later calls look up. Errors: BANDIT_NO_MEMORY; or that the
- * job was cancelled. */
+/* Computes the values at all present arms, so that later calls look them up. Errors: BANDIT_NO_MEMORY,
+ * BANDIT_CANCELLED. */
 bandit_status bandit_sources_cover(bandit_sources *sources, bandit_error *err);
 
 /* m_i at an arm. */
 double bandit_source_value(const bandit_sources *sources, size_t i, size_t arm);
 
-/* The sum of all m_i at an arm, and at scaled coordinates: what is known of the point before the first reward. */
+/* The sum of all m_i at an arm, and at scaled coordinates: what the sources predict before the first
+ * reward. */
 double bandit_sources_promise_of(const bandit_sources *sources, size_t arm);
 double bandit_sources_promise_at(const bandit_sources *sources, const double *coordinates);
 

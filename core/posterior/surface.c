@@ -84,15 +84,15 @@ static void lay_out(bandit_surface *s, size_t room)
     s->u = s->k + 4 * room;
 }
 
-/* Makes room for exactly this many points; the first `used` rows of R are kept. R's rows have `room` entries, and some
- * kernels of BLAS round differently where rows begin elsewhere in memory. So `room` follows from the batch and its picks
- * alone, and not from what earlier batches needed: a restored engine must choose the same points. */
+/* Makes room for exactly this many points; the first `used` rows of R are kept. R's rows have `room` entries,
+ * and some kernels of BLAS round differently if rows begin elsewhere in memory. A restored engine must choose
+ * the same points, so `room` depends only on the batch and its picks, not on the needs of earlier batches. */
 static bool set_room(bandit_surface *s, size_t room, size_t used)
 {
     size_t d = s->posterior->covariance->dimension;
     bool keeps_R = used == 0 && room * room <= s->capacity_R;
     double *R = keeps_R ? s->R : bandit_alloc_zeroed(room, room * sizeof *R);
-    /* the vectors last: once they have moved, their places must change */
+    /* the vectors come last: once they have moved, the pointers into them must change */
     if (!R ||
         !bandit_reserve_keep((void **)&s->points.features, &s->points.capacity_features, used * d, room * d,
                              sizeof(double)) ||
@@ -311,7 +311,8 @@ void bandit_surface_block_variances(const bandit_surface *s, double *block, size
         out[i] = fmax(0.0, out[i]);
 }
 
-/* Conditions the variances of a block on the points in flight beyond those of R; block: as bandit_surface_block_variances left it. */
+/* Conditions the variances of a block on the points in flight beyond those of R. `block` is as
+ * bandit_surface_block_variances left it. */
 static void reduce_block(bandit_surface *s, const double *coordinates, const double *block, size_t rows,
                          double *variance)
 {

@@ -21,11 +21,12 @@
 #include "core/posterior/surface_near.h"
 
 typedef struct bandit_surface {
-    /* Set before the start: of the points in flight beyond the first, only the nearest count (surface_near.h). */
+    /* Set before the start: of the points in flight beyond the first BANDIT_NEAR_EXACT, only the nearest
+     * count (surface_near.h). */
     bool near;
     const bandit_posterior *posterior; /* borrowed */
     size_t m;                          /* members of the dictionary */
-    size_t n;                          /* members and points in flight, of those that always count */
+    size_t n;                          /* members, and the points in flight that always count */
     bandit_near beyond;                /* the others in flight */
     size_t room;                       /* points that the arrays below have room for */
     bandit_points points;              /* n: coordinates times the kernel's factors; no arms */
@@ -35,7 +36,7 @@ typedef struct bandit_surface {
     double *u, *scratch;               /* u: dimension; scratch: for a block of points */
     double *work;                      /* scratch of bandit_surface_start */
     const double *at;                  /* the point last looked at; borrowed */
-    double mean, variance;             /* there; before clamping at 0 */
+    double mean, variance;             /* at that point; before clamping at 0 */
     size_t capacity_R, capacity_weights, capacity_vectors, capacity_scratch, capacity_work;
 } bandit_surface;
 
@@ -59,8 +60,8 @@ void bandit_surface_values(bandit_surface *surface, const double *coordinates, s
 
 /* Looks at one point: sets surface->mean and ->variance. */
 void bandit_surface_look(bandit_surface *surface, const double *coordinates);
-/* gradient (dimension entries) = a ∇mean + b ∇variance at the point last looked at, whose coordinates must still be
- * there. */
+/* gradient (dimension entries) = a ∇mean + b ∇variance at the point last looked at, whose coordinates must
+ * still be valid. */
 void bandit_surface_slope(bandit_surface *surface, double a, double b, double *gradient);
 
 /* Sums of kernels with other weights, c of m entries: out[i] = sum_j c_j k(x_i, D_j) at n points, and the
@@ -70,8 +71,8 @@ void bandit_surface_combine(bandit_surface *surface, const double *c, const doub
 double bandit_surface_combine_slopes(bandit_surface *surface, const double *c, const double *coordinates,
                                      double *gradient);
 
-/* Means and variances on a fixed set of many points, updated as points go in flight: an update costs O(n) per
- * grid point for each new point in flight, where evaluating again would cost O(n^2). */
+/* Means and variances on a fixed set of many points, updated as points are added in flight: an update costs
+ * O(n) per grid point for each new point in flight, where evaluating again would cost O(n^2). */
 typedef struct bandit_grid {
     size_t n, ld;
     size_t applied;              /* rows of R that are included */

@@ -1,4 +1,4 @@
-/* Means and variances on a grid that are updated as points go in flight. */
+/* Means and variances on a grid, which are updated as points are added in flight. */
 #include "core/posterior/surface_blocks.h"
 
 #include "core/base/allocate.h"

@@ -71,7 +71,8 @@ bool bandit_near_reserve(bandit_near *near, size_t base, size_t dimension, size_
 {
     assert(near->n == 0 || near->base == base);
     near->base = base;
-    near->stride = bandit_whole(base, 8); /* rows begin alike in memory: some kernels of BLAS round by that */
+    near->stride = bandit_whole(base, 8); /* rows begin alike in memory, because some kernels of BLAS round
+                                             differently otherwise */
     if (near->n + more <= near->room)
         return true;
     size_t room = near->n + more + near->n / 4;
@@ -124,7 +125,7 @@ static double dot(size_t n, const double *a, const double *b)
     return n > 0 ? cblas_ddot((int)n, a, 1, b, 1) : 0.0;
 }
 
-/* Factors C + lambda I for these neighbors. No pivot can be less than lambda but by rounding. */
+/* Factors C + lambda I for these neighbors. Except for rounding, no pivot can be less than lambda. */
 static void factor(bandit_near *near, const bandit_covariance *c, double lambda, const bandit_neighbors *at)
 {
     enum { P = BANDIT_NEAR_POINTS };

@@ -1,17 +1,17 @@
 /* Points in flight of which only the nearest count: those of a surface (surface.h) beyond the first
- * BANDIT_NEAR_EXACT, if it says so. A pick then costs the same whether a hundred points are in flight or a
- * thousand († ours).
+ * BANDIT_NEAR_EXACT, if surface.near is set. A pick then costs the same whether a hundred points are in
+ * flight or a thousand († ours).
  *
  * Let c(x,x') be the covariance under the dictionary and the first points in flight, c = k(x,x') − y(x)'y(x') with
  * y = R k, and P the at most BANDIT_NEAR_POINTS later points nearest to x in the kernel's distance. Then
  *
  *   variance  c(x,x) − c_P(x)' (C_PP + lambda I)^{-1} c_P(x)
  *
- * the variance of the process given the observations of P alone: never less than given all of them. Points far away
- * are left out whose covariance with x, under so many others, is small. (Local conditioning, as in Vecchia 1988 and
- * Datta et al. 2016.)
+ * This is the variance of the process given the observations of P alone, which is never less than given all
+ * of them. The points left out are far away, and their covariance with x, given so many others, is small.
+ * (Local conditioning, as in Vecchia 1988 and Datta et al. 2016.)
  *
- * surface_near.c defines what is declared here; only surface.c and it use it. */
+ * Defined in surface_near.c, and used only there and in surface.c. */
 #ifndef CORE_POSTERIOR_SURFACE_NEAR_H
 #define CORE_POSTERIOR_SURFACE_NEAR_H
 
@@ -47,21 +47,22 @@ void bandit_near_reset(bandit_near *near);
 void bandit_near_clear(bandit_near *near);
 size_t bandit_near_memory(const bandit_near *near);
 
-/* Reserves memory for `more` points, whose y have `base` entries: as many for all. False: out of memory. */
+/* Reserves memory for `more` points, whose y have `base` entries each, the same number for all points. False:
+ * out of memory. */
 bool bandit_near_reserve(bandit_near *near, size_t base, size_t dimension, size_t more);
 void bandit_near_add(bandit_near *near, const bandit_covariance *covariance, const double *u,
                      const double *y);
 
 /* Adds a point to a place's neighbors if it is near enough. Returns whether it is. */
 bool bandit_neighbors_offer(bandit_neighbors *at, uint32_t point, double distance, double c);
-/* By how much they reduce the variance of a place. */
+/* By how much these neighbors reduce the variance of a place. */
 double bandit_near_reduction(bandit_near *near, const bandit_covariance *covariance, double lambda,
                              const bandit_neighbors *at);
 
 /* Looks at the place u (scaled) with this y. Returns by how much the variance is reduced. */
 double bandit_near_look(bandit_near *near, const bandit_covariance *covariance, double lambda,
                         const double *u, const double *y);
-/* Of the place last looked at: y −= sum_j beta_j y_j; and gradient += weight sum_j beta_j ∇k(x, x_j). */
+/* For the place last looked at: y −= sum_j beta_j y_j; and gradient += weight sum_j beta_j ∇k(x, x_j). */
 void bandit_near_subtract(const bandit_near *near, double *y);
 void bandit_near_add_slope(const bandit_near *near, const bandit_covariance *covariance, const double *u,
                            double weight, double *gradient);

@@ -32,7 +32,7 @@ static void add_to(bandit_error_row *row, const bandit_result *result)
     row->variance += k * bandit_error_of_pull(result);
 }
 
-/* The row of the arm and level, which is inserted if there is none. There is memory for it. */
+/* The row of the arm and level. If there is none, it is inserted; its memory must have been reserved. */
 static bandit_error_row *row_of(bandit_told_errors *errors, uint32_t arm, int32_t level)
 {
     size_t place;

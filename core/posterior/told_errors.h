@@ -1,10 +1,10 @@
-/* Results that were told with a standard error, by arm and by size of the error.
+/* Results with a reported standard error, by arm and by size of the error.
  *
  * A reward whose standard error is e, and that stands for k pulls, is taken as k pulls with the error e sqrt(k)
  * each. A row has the pulls of one arm whose errors lie within a factor of 2^(1/4), so that an arm has few rows
- * however many results it has. A row's error is the root mean square of its pulls': the variance of its mean is
- * then exact, and at most 3.1 % above that of the mean with the best weights, (1 + r)^2 / (4 r) for squares
- * within a factor of r = sqrt(2). († ours) */
+ * however many results it has. A row's error is the root mean square of its pulls' errors: the variance of
+ * its mean is then exact, and at most 3.1 % above that of the mean with the best weights, (1 + r)^2 / (4 r)
+ * for squares within a factor of r = sqrt(2). († ours) */
 #ifndef CORE_POSTERIOR_TOLD_ERRORS_H
 #define CORE_POSTERIOR_TOLD_ERRORS_H
 
@@ -31,8 +31,8 @@ typedef struct bandit_told_errors {
 bandit_status bandit_told_errors_add(bandit_told_errors *out, const bandit_told_errors *base,
                                      const bandit_result *results, size_t n_results, bandit_error *err);
 
-/* Replaces the rows of the arms of `sums` (n_sums) by those of `results`, which are all results of these arms that
- * have an error. Errors: as above. */
+/* Replaces the rows of the arms of `sums` (n_sums) by the rows of `results`, which are all results of these
+ * arms that have an error. Errors: as above. */
 bandit_status bandit_told_errors_amend(bandit_told_errors *errors, const bandit_arm_sum *sums, size_t n_sums,
                                        const bandit_result *results, size_t n_results, bandit_error *err);
 

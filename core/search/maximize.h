@@ -8,13 +8,13 @@
  *                 sweep would miss a narrow ridge next to that point
  *   ascent        from the best few, and from the best two beside the point: L-BFGS (NLopt) over the
  *                 active numbers, with the function's gradient, alternating with moves of single discrete
- *                 parameters, until neither helps. Of words with properties, each round tries all at its
- *                 numbers; where there are more than 1024, only the first round of the first ascent does, and the
- *                 others try the nearest words and as many at random
+ *                 parameters, until neither helps. For words with properties, each round tries all words at
+ *                 the current numbers. If there are more than 1024, only the first round of the first ascent
+ *                 tries all; the other rounds try the nearest words and as many at random
  *
- * Where the space has rules, all these points keep them: the sweep is drawn inside (feasible.h), perturbations are
- * repaired, and the ascent is SLSQP with the linear rules as constraints (Kraft 1994), and the others as well while
- * they are few. Points that break a rule are never the answer.
+ * If the space has rules, all these points keep them: the sweep is drawn from the allowed points
+ * (feasible.h), perturbations are repaired, and the ascent is SLSQP (Kraft 1994), whose constraints are the
+ * linear rules and, if they are few, the other rules. Points that break a rule are never the answer.
  *
  * Everything depends only on the seed, the batch, the number of the pick, and the values of the function. */
 #ifndef CORE_SEARCH_MAXIMIZE_H

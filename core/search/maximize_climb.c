@@ -8,7 +8,7 @@
 
 enum {
     EVALUATIONS = 60, /* of one ascent, at most */
-    ROUNDS = 6,       /* of ascent and moves; the last has no moves */
+    ROUNDS = 6,       /* of ascent and moves; the last round has no moves */
     MOVES = 12,       /* rounds of moves between two ascents, at most */
     LISTED = 16       /* values of a parameter that a move tries, at most */
 };

@@ -32,7 +32,7 @@ typedef struct bandit_search {
     double *x, *best_x;     /* n each: the numbers that an ascent changes */
     double *low, *high;     /* n */
     size_t climbs;          /* number of climbs so far */
-    size_t n_free;          /* number of these, which are the parameters max->list[0 …] */
+    size_t n_free;          /* how many numbers an ascent changes: parameters max->list[0 …] */
     double best_value;      /* largest value of an ascent */
     double value;           /* value of the answer */
     bool found;
@@ -77,15 +77,15 @@ void bandit_search_look_beside(bandit_search *s);
 
 /* ---- maximize_within.c --------------------------------------------------------------------------------- */
 
-/* As the ascent of maximize_climb.c, in a space with rules: over the doubles from s->genes, whose value is `value`, inside
- * the set that the rules leave. */
+/* As the ascent of maximize_climb.c, for a space with rules: over the doubles from s->genes, whose value is
+ * `value`, inside the set that the rules allow. */
 bool bandit_search_ascend_within(bandit_search *s, double *value);
 
 /* ---- maximize_words.c ---------------------------------------------------------------------------------- */
 
-/* Tries other words with properties at s->genes, whose value is `value`, one parameter after another: all words, or of
- * long lists the nearest and others at random. round: the number of the call in this climb. Sets *moved if that helps.
- * Returns false when out of memory. */
+/* Tries other words with properties at s->genes, whose value is `value`, one parameter after another: all
+ * words, or for long lists the nearest words and others at random. round: the number of the call in this
+ * climb. Sets *moved if that helps. Returns false when out of memory. */
 bool bandit_search_try_words(bandit_search *s, bool all, int round, double *value, bool *moved);
 
 /* ---- maximize_climb.c ---------------------------------------------------------------------------------- */

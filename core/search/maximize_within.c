@@ -1,5 +1,5 @@
-/* Ascents inside the set that the rules of a space leave: SLSQP over the free numbers of the polytope of the linear
- * rules. From an inner point, its iterates keep linear constraints but for rounding. */
+/* Ascents inside the set that the rules of a space allow: SLSQP over the free numbers of the polytope of the
+ * linear rules. From an inner point, its iterates keep linear constraints, except for rounding. */
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
 #include "core/search/maximize_search.h"
@@ -12,8 +12,8 @@
 enum {
     EVALUATIONS = 60,   /* of one ascent, at most */
     MOST_NUMBERS = 200, /* SLSQP takes cubic time in their number */
-    MOST_CURVED = 8,    /* rules that are not linear and are constraints of the ascent */
-    CURVED_NUMBERS = 24 /* and the numbers for which that is worth while: their slopes are differences */
+    MOST_CURVED = 8,    /* rules that are not linear, as constraints of the ascent, at most */
+    CURVED_NUMBERS = 24 /* with more numbers there are none: their slopes are differences */
 };
 
 typedef struct ascent {
@@ -100,7 +100,7 @@ static bool has_parameter(const bandit_rule *rule, size_t parameter)
     return false;
 }
 
-/* Chooses the rules beside the linear ones that depend on the free numbers. */
+/* Chooses the rules that are not linear and depend on the free numbers. */
 static void choose_curved(ascent *a)
 {
     const bandit_rules *rules = a->search->space->rules;

@@ -1,4 +1,4 @@
-/* Words with properties: at the numbers of a climb, the list is searched for a better word. */
+/* Words with properties: searches the list for a better word at the current numbers of a climb. */
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
 #include "core/search/maximize_search.h"
@@ -7,10 +7,10 @@
 #include <string.h>
 
 enum {
-    FEW = 16,      /* values that a move of single parameters tries anyway (maximize_climb.c) */
-    SHORT = 1024,  /* lists of up to so many words are always tried as a whole */
-    NEAREST = 256, /* of longer ones: so many of the nearest words, … */
-    OTHERS = 256   /* … and so many others */
+    FEW = 16,      /* lists of up to this many values: single moves try all anyway (maximize_climb.c) */
+    SHORT = 1024,  /* lists of up to this many words are always tried as a whole */
+    NEAREST = 256, /* of longer lists: this many of the nearest words, … */
+    OTHERS = 256   /* … and this many others */
 };
 
 /* The best gene of one parameter so far. */
@@ -106,7 +106,7 @@ bool bandit_search_try_words(bandit_search *s, bool all, int round, double *valu
     for (size_t i = 0; i < s->space->n && ok && !bandit_pause(); i++) {
         if (!s->space->places[i].words.rows || !isnan(s->max->genome.fixed[i]))
             continue;
-        bandit_maximizer_express(s->max, s->genes, s->coded, s->features); /* the trials have used these */
+        bandit_maximizer_express(s->max, s->genes, s->coded, s->features); /* the trials overwrote these */
         ok = isnan(s->coded[i]) || try_parameter(s, i, all, round, value, moved);
     }
     return ok;

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Points of a front that count in 4 and in 5 objectives. Either way there are up to 2000 boxes, found anew for each
- * pick in less than a tenth of a second. */
+/* The largest number of points of a front that count with 4 and with 5 objectives. In both cases there are up
+ * to 2000 boxes, which are recomputed for each pick in less than a tenth of a second. */
 enum { MOST_POINTS_OF_4 = 100, MOST_POINTS_OF_5 = 40, MOST_BOUNDS = 1 << 22 };
 
 void bandit_boxes_clear(bandit_boxes *b)
@@ -154,7 +154,7 @@ bandit_status bandit_boxes_cover(bandit_boxes *b, const double *points, size_t n
             turned[j] = -b->sorted[i].y[j];
         status = bandit_local_bounds_add(&b->bounds, turned, NULL, err);
     }
-    /* what the front leaves is dominated by its local bounds, from below */
+    /* the part that the front does not dominate is dominated by the front's local bounds, from below */
     for (size_t j = 0; j < k; j++)
         limits[j] = INFINITY;
     if (status == BANDIT_OK)

@@ -1,5 +1,5 @@
-/* Disjoint boxes [L, U] that cover what a front does not dominate above a reference point, and the volume that
- * one more point would add to the front: exactly, and in expectation. Everything is maximized.
+/* Disjoint boxes [L, U] that cover the part above a reference point that a front does not dominate, and the
+ * volume that one more point would add to the front: exactly, and in expectation. Everything is maximized.
  *
  * With u the point, the added volume is
  *
@@ -37,9 +37,10 @@ typedef struct bandit_boxes {
         capacity_sorted, capacity_front;
 } bandit_boxes;
 
-/* Covers what none of the n points dominates above the reference. Points may dominate each other and need not
- * be above the reference. *boxes is {0} or used before. With 4 objectives at most 100 points of the
- * front count, and with 5 at most 40: those with the largest volumes above the reference. Errors: BANDIT_NO_MEMORY. */
+/* Covers the part above the reference that none of the n points dominates. Points may dominate each other and
+ * need not be above the reference. *boxes is {0} or used before. With 4 objectives at most 100 points of the
+ * front count, and with 5 at most 40: those with the largest volumes above the reference. Errors:
+ * BANDIT_NO_MEMORY. */
 bandit_status bandit_boxes_cover(bandit_boxes *boxes, const double *points, size_t n, size_t k,
                                  const double *reference, bandit_error *err);
 void bandit_boxes_clear(bandit_boxes *boxes);
@@ -53,14 +54,14 @@ double bandit_boxes_added(const bandit_boxes *boxes, const double *u, double *gr
 double bandit_boxes_log_expected(bandit_boxes *boxes, const double *mean, const double *deviation,
                                  double *by_mean, double *by_deviation);
 
-/* An upper bound on it with fewer operations, by h(z) <= phi(z) / (1 + z^2) + max(0, z). */
+/* An upper bound on this logarithm with fewer operations, by h(z) <= phi(z) / (1 + z^2) + max(0, z). */
 double bandit_boxes_log_bound(bandit_boxes *boxes, const double *mean, const double *deviation);
 
-/* An upper bound on it within a thousandth of the volumes that matter, with still fewer operations; NaN where the
- * expectation is so small that there is no such bound. */
+/* Another upper bound on it, within a thousandth of the volumes that matter and with still fewer operations;
+ * NaN if the expectation is so small that there is no such bound. */
 double bandit_boxes_log_near_bound(bandit_boxes *boxes, const double *mean, const double *deviation);
 
-/* Inside boxes: makes b->table unless it is there. False: out of memory. */
+/* For the files of boxes: allocates boxes->table unless it exists. Returns false when out of memory. */
 bool bandit_boxes_reserve_table(bandit_boxes *boxes);
 
 #endif

@@ -8,7 +8,7 @@
 /* An arm that may enter the new dictionary, with the number of its pulls, pending ones included. */
 typedef struct bandit_offer {
     uint32_t arm;
-    double count; /* pulls; weighted ones by their precision */
+    double count; /* pulls; weighted pulls count by their precision */
 } bandit_offer;
 
 /* Lists the pulled and the pending arms, ascending. The caller frees *out. */

@@ -11,7 +11,7 @@
 /* Sums of this size or more are accurate; smaller ones are computed from logarithms. */
 static const double LEAST_SUM = 1e-250;
 
-/* Of one objective: its cuts, and for each of them log psi, psi, and the log of psi's derivatives. */
+/* For one objective: its cuts, and for each cut log psi, psi, and the logs of psi's derivatives. */
 typedef struct axis {
     const double *cuts;
     double *log_psi, *psi, *cdf, *density; /* cdf, density: logarithms of Phi(z) and phi(z) */
@@ -53,7 +53,8 @@ static double log_side(const axis *a, uint32_t low, uint32_t high)
     return u == -INFINITY ? l : u < l ? l + log1p(-exp(u - l)) : -INFINITY;
 }
 
-/* Adds, for a box whose share of the expectation is e^log_share, its share of the derivatives of the log. */
+/* Adds the share of one box in the derivatives of the log. e^log_share is the box's share of the
+ * expectation. */
 static void add_slopes(const bandit_boxes *b, const axis *axes, size_t i, double log_share, double *by_mean,
                        double *by_deviation)
 {

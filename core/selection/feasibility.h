@@ -10,8 +10,8 @@
  * resolution at which it was sampled.
  *
  * The search avoids points with p below 0.8: the shortfall is 1 − min(1, p / 0.8). If the objective improves
- * beyond the border of a failing region, the search so spends about every fourth evaluation on locating that
- * border. All of this is ours. */
+ * beyond the border of a failing region, the search therefore spends about every fourth evaluation on
+ * locating that border. All of this is ours. */
 #ifndef CORE_SELECTION_FEASIBILITY_H
 #define CORE_SELECTION_FEASIBILITY_H
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bounds of a volume: more would take minutes to update. */
+/* The largest number of local bounds of a volume: more would take minutes to update. */
 enum { MOST_BOUNDS = 200000 };
 
 bool bandit_dominates(const double *a, const double *b, size_t k)

@@ -111,7 +111,7 @@ double bandit_gain_look(bandit_gain_selector *selector, uint32_t arm, double *me
 /* The gap whose improvement is expected, for an arm with this mean: mean − f+; for the leader f2 − f+. */
 double bandit_gain_gap(const bandit_gain_selector *selector, uint32_t arm, double mean);
 
-/* What an arm's value is lowered by where evaluations fail. */
+/* The penalty by which an arm's value is lowered where evaluations fail. */
 double bandit_gain_penalty(bandit_gain_selector *selector, uint32_t arm);
 
 /* The current value of an arm. */

@@ -181,7 +181,7 @@ static double log_probability(const bandit_joint *joint, const bandit_outlook *a
     return sum;
 }
 
-/* How far the picks in flight have shrunk what is unknown about the bounds. */
+/* How far the picks in flight have shrunk the uncertainty about the bounds. */
 static double log_shrunk(const bandit_joint *joint, const bandit_outlook *at, bandit_outlook_slopes *slopes)
 {
     double sum = 0.0;
@@ -222,13 +222,14 @@ double bandit_joint_value(bandit_joint *joint, const bandit_outlook *at, bandit_
     return p + (joint->seeks_bounds ? log_shrunk(joint, at, slopes) : log_gain(joint, at, slopes));
 }
 
-/* The largest log P of one side: `distance` is that of the mean from the bound, inside if it is positive. */
+/* The largest log P of one bound, for deviations from `least` to `most`. `distance` is that of the mean from
+ * the bound, positive inside. */
 static double most_probable(double distance, double least, double most)
 {
     return bandit_log_cdf(distance / (distance > 0.0 ? least : most));
 }
 
-/* The same of both sides: P(low <= y <= high) = P(low <= y) + P(y <= high) − 1. */
+/* The same for both bounds: P(low <= y <= high) = P(low <= y) + P(y <= high) − 1. */
 static double most_between(double log_low, double log_high)
 {
     double least = fmin(log_low, log_high), both = exp(log_low) + exp(log_high) - 1.0;

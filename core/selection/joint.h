@@ -4,16 +4,16 @@
  *   log E[added volume] + sum over bounded metrics j of log P(low_j <= y_j <= high_j)
  *
  * The front F is made of posterior means: those of the arms with results that keep the bounds with a
- * probability of 1/2 or more (never of single values, of which the lucky ones would be the front), and those of
- * the picks in flight, so that the picks of a batch do not crowd. With one objective F is its largest entry, and
- * the added volume the improvement over it (Gardner et al. 2014). While no arm keeps the bounds with that
- * probability, the search looks for one that does:
+ * probability of 1/2 or more (never single values, because the luckiest of these would be the front), and
+ * those of the picks in flight, so that the picks of a batch do not crowd. With one objective F is its
+ * largest entry, and the added volume the improvement over it (Gardner et al. 2014). While no arm keeps the
+ * bounds with that probability, the search looks for one that does:
  *
  *   sum over bounded metrics j of log P_j + 1/2 log(variance now / variance at the batch's start).
  *
  * The deviation of the gain is the one that a measurement removes, as in gain.h. P_j uses the deviation given
- * the data, without the picks in flight: a batch may not make a point look better. So no value grows within a
- * batch. Without thresholds the reference point is, at the start of a batch,
+ * the data, without the picks in flight: a batch may not make a point look better. No value therefore grows
+ * within a batch. Without thresholds the reference point is, at the start of a batch,
  *
  *   r_j = min( nadir_j − 0.1 (ideal_j − nadir_j), lower quartile of the means ),
  *
@@ -25,7 +25,7 @@
 #include "bandit/algorithm.h"
 #include "core/selection/boxes.h"
 
-/* What the metrics' models say of one point, each in the units of its model. */
+/* What the metrics' models predict at one point, each in the units of its model. */
 typedef struct bandit_outlook {
     double mean[BANDIT_MOST_METRICS];
     double gain[BANDIT_MOST_METRICS];  /* the deviation that a measurement removes, > 0 */
@@ -58,7 +58,7 @@ bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metri
 void bandit_joint_clear(bandit_joint *joint);
 size_t bandit_joint_memory(const bandit_joint *joint);
 
-/* Takes a pick in flight; `mean` and `known` as in bandit_outlook. Errors: BANDIT_NO_MEMORY. */
+/* Adds a pick in flight; `mean` and `known` as in bandit_outlook. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_joint_take_out(bandit_joint *joint, uint32_t arm, const double *mean,
                                     const double *known, bandit_error *err);
 
@@ -77,7 +77,8 @@ double bandit_joint_log_probability(const bandit_joint *joint, const double *mea
 /* Whether all bounds hold with a probability of 1/2 or more. */
 bool bandit_joint_is_feasible(const bandit_joint *joint, const double *mean, const double *known);
 
-/* An arm of the front, by a number that is counted up: where to search for more. */
+/* An arm to search beside: successive numbers give the arms of the front in turn. While the bounds are
+ * sought, it is joint->nearest. */
 uint32_t bandit_joint_front_arm(const bandit_joint *joint, uint64_t number);
 
 #endif

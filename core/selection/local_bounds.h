@@ -1,13 +1,13 @@
 /* The local upper bounds of a set of points, of which smaller coordinates are better: Klamroth, Lacour,
  * Vanderpooten 2015, and the boxes between them of Lacour, Klamroth, Fonseca 2017.
  *
- * Below the limits rho, what no point dominates is the union of the orthants { z < u } over the local upper
- * bounds u. Each has k defining points z^1 … z^k, with z^j_j = u_j and z^j_i < u_i for i != j. When a point z
- * is added, every u with z < u in all coordinates is replaced by the bounds
+ * Below the limits rho, the part that no point dominates is the union of the orthants { z < u } over the
+ * local upper bounds u. Each of these has k defining points z^1 … z^k, with z^j_j = u_j and z^j_i < u_i for
+ * i != j. When a point z is added, every u with z < u in all coordinates is replaced by the bounds
  *
  *   u with u_j = z_j and z^j = z,   for each j with z_j >= max over i != j of z^i_j.
  *
- * What the points dominate below rho is divided into the boxes
+ * The part below rho that the points dominate is divided into the boxes
  *
  *   [z^1_1, rho_1] x product over j >= 2 of [max over i < j of z^i_j, u_j],   if they are not empty.
  *
@@ -41,7 +41,7 @@ void bandit_local_bounds_clear(bandit_local_bounds *bounds);
 bandit_status bandit_local_bounds_add(bandit_local_bounds *bounds, const double *point, bool *changes,
                                       bandit_error *err);
 
-/* The box of bound i, of what the points dominate. Returns false if it is empty. */
+/* The box of bound i, as part of what the points dominate. Returns false if it is empty. */
 bool bandit_local_bounds_box(const bandit_local_bounds *bounds, size_t i, double *low, double *high);
 
 #endif

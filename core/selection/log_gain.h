@@ -5,8 +5,9 @@
 #include <math.h>
 #include <stddef.h>
 
-/* The model's deviations are multiplied by this (ours). Search gathers rewards where they are high, and what is
- * learned from them describes that place: elsewhere, and where nearby arms differ, it is too sure. */
+/* The model's deviations are multiplied by this (ours). A search gathers rewards where they are high, and the
+ * hyper-parameters learned from them describe that region. Elsewhere, and where nearby arms differ, the model
+ * is too sure. */
 #define BANDIT_GAIN_WIDENING 2.0
 
 /* s~, raised to at least `smallest` > 0, for a variance v in the paper's scale. */

@@ -20,7 +20,7 @@ enum { PART = 1024, GROUP = 4 };
 enum { SAMPLE_STEP = 64, SAMPLE = 32 };
 static const double TOO_MANY = 0.6; /* from this share on, screening is not worth its cost */
 
-/* margin below the largest log gain of that sample; arms below it are left out */
+/* arms whose log gain is lower than the largest of that sample by more than this are left out */
 static const double MARGIN = 1.0;
 
 bool bandit_screening_by_rows_pays(const bandit_posterior *p, size_t n_pulled)

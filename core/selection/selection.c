@@ -39,7 +39,7 @@ bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *
     if (slots > n)
         slots = n;
 
-    bandit_pause(); /* to touch that much memory for the first time takes long */
+    bandit_pause(); /* touching that much memory for the first time takes long */
     if (!bandit_reserve((void **)&s->entries, &s->capacity_entries, n, sizeof *s->entries) ||
         !bandit_reserve((void **)&s->slot_of, &s->capacity_slot_of, n, sizeof *s->slot_of) ||
         !bandit_reserve((void **)&s->slots, &s->capacity_slots, slots, sizeof *s->slots) ||

@@ -1,8 +1,8 @@
 /* An upper bound on the expectation of the volume that a point adds, by a table of h (boxes.h).
  *
- * h is convex and falls to both bounds of its second derivative quickly: between grid points its chord is an upper bound,
- * and the line through the two grid points before is a lower one. So psi(L) is taken from above and psi(U) from below,
- * with some additions and multiplications for each cut. Both are near h, except far below 0, where the caller has to compute
+ * h is convex, so between two grid points its chord is an upper bound, and the line through the two grid
+ * points before is a lower bound. psi(L) is bounded from above and psi(U) from below, with a few additions
+ * and multiplications for each cut. Both bounds are near h, except far below 0, where the caller must compute
  * the expectation itself. † ours */
 #include "core/selection/boxes.h"
 
@@ -17,7 +17,7 @@ enum { STEPS = 64, BELOW = 30, ABOVE = 8, CELLS = (BELOW + ABOVE) * STEPS }; /* 
 /* Smaller sums are not bounded well enough. */
 static const double LEAST_SUM = 1e-100;
 
-/* Above the table, h is larger than z by less than this. */
+/* Above the range of the table, h(z) exceeds z by less than this. */
 static const double BEYOND = 1e-15;
 
 bool bandit_boxes_reserve_table(bandit_boxes *b)

@@ -48,43 +48,46 @@ typedef enum bandit_confidence {
     BANDIT_CONFIDENCE_PRACTICAL,
     BANDIT_CONFIDENCE_THEORY,
     BANDIT_CONFIDENCE_FIXED,
-    BANDIT_CONFIDENCE_CALIBRATED /* up to three standard deviations, of a model that was learned (ours) */
+    BANDIT_CONFIDENCE_CALIBRATED /* up to three standard deviations of a learned model (ours) */
 } bandit_confidence;
-/* How an arm that was pulled n times enters a new dictionary; p = min(1, q_bar sigma^2). FRESH: one coin an
- * arm, min(1, n p), the bound that [BBKB] App. C has for the sum of the pulls' probabilities, so that both
- * its accuracy and its size are guaranteed a fortiori and as before; measured to need 13 times fewer batches
- * than PER_PULL, the paper's letter: one coin a pull, 1 - (1 - p)^n. PERSISTENT: as FRESH, with one coin an
- * arm for the whole study. */
+/* How an arm that was pulled n times enters a new dictionary; p = min(1, q_bar sigma^2).
+ * PER_PULL, as in the paper: one coin per pull, so that the arm enters with probability 1 - (1 - p)^n.
+ * FRESH: one coin per arm, with probability min(1, n p). This is the bound of [BBKB] App. C on the sum of the
+ * pulls' probabilities, so the paper's guarantees hold: that of accuracy a fortiori, that of size unchanged.
+ * FRESH was measured to need 13 times fewer batches than PER_PULL.
+ * PERSISTENT: as FRESH, but with one coin per arm for the whole study. */
 typedef enum bandit_resample {
     BANDIT_RESAMPLE_FRESH,
     BANDIT_RESAMPLE_PERSISTENT,
     BANDIT_RESAMPLE_PER_PULL
 } bandit_resample;
-/* The unit of warped rewards (hyperparameters.h): the interquartile range, or twice the distance from the median to the
- * better quartile where that is less. */
+/* The unit of warped rewards (hyperparameters.h). QUARTILES: the interquartile range. BETTER_HALF: twice the
+ * distance from the median to the better quartile, if that is less. */
 typedef enum bandit_warp_unit {
     BANDIT_WARP_QUARTILES,
     BANDIT_WARP_BETTER_HALF,
-    BANDIT_WARP_IN_TURN /* every other fit may have the origin and the unit of fewer, better rewards */
+    BANDIT_WARP_IN_TURN /* as BETTER_HALF, but every other fit may take origin and unit from fewer, better
+                           rewards */
 } bandit_warp_unit;
 typedef enum bandit_init { BANDIT_INIT_UNIFORM, BANDIT_INIT_UNCERTAINTY } bandit_init;
 /* On an open space: which points in flight a pick is conditioned on. */
 typedef enum bandit_in_flight {
     BANDIT_IN_FLIGHT_ALL,
-    BANDIT_IN_FLIGHT_NEAR, /* the first hundred, and of the others those nearest to each point that is considered: a
-                              pick costs no more when many are in flight */
-    BANDIT_IN_FLIGHT_ONCE /* the same, and a point in flight is not picked again while there is another */
+    BANDIT_IN_FLIGHT_NEAR, /* the first hundred, and of the others those nearest to the point considered, so
+                              that a pick costs no more when many are in flight */
+    BANDIT_IN_FLIGHT_ONCE /* as NEAR, and a point in flight is not picked again while another may be picked */
 } bandit_in_flight;
-/* What a study takes from its sources (source.h) while it has few results. EVIDENCE: what makes the results likelier.
- * AGREEMENT: less, where the sources contradict each other (core/posterior/prior_mean.h). */
+/* How far a study trusts its sources (source.h) while it has few results. EVIDENCE: as far as they make the
+ * results likelier. AGREEMENT: less than that if the sources contradict each other
+ * (core/posterior/prior_mean.h). */
 typedef enum bandit_source_trust { BANDIT_TRUST_EVIDENCE, BANDIT_TRUST_AGREEMENT } bandit_source_trust;
 typedef enum bandit_gamma { BANDIT_GAMMA_EXACT, BANDIT_GAMMA_BOUND, BANDIT_GAMMA_FIXED } bandit_gamma;
 
-/* s_gp_ts: which arms the sparse posterior stands on, and what it is conditioned from. */
+/* s_gp_ts: which arms the sparse posterior is built on. */
 typedef enum bandit_posterior_kind {
     BANDIT_POSTERIOR_SVGP,    /* inducing points by a k-DPP over the pulled arms */
     BANDIT_POSTERIOR_DTC,     /* a dictionary by ridge leverage scores, as BBKB's */
-    BANDIT_POSTERIOR_FEATURES /* none: the eigenfunctions (or, linear kernel, the coordinates) themselves */
+    BANDIT_POSTERIOR_FEATURES /* none, but eigenfunctions (linear kernel: the coordinates) */
 } bandit_posterior_kind;
 typedef enum bandit_features_kind {
     BANDIT_FEATURES_RFF,  /* random Fourier features, stationary kernels */
@@ -93,7 +96,7 @@ typedef enum bandit_features_kind {
 
 enum { BANDIT_MOST_METRICS = 13 };
 
-/* A modelled metric. Its rewards are turned so that larger ones are better if it is an objective. */
+/* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */
 typedef struct bandit_metric {
     bool objective;     /* it is maximized */
     bool has_threshold; /* all objectives have one, or none has */
@@ -120,9 +123,9 @@ typedef struct bandit_options {
     size_t max_batch; /* >= 1 */
     bandit_init init;
     double parallelism; /* P, with BANDIT_INIT_UNCERTAINTY; > 0 */
-    bool
-        init_cholesky; /* its picks on a list are made one by one, from a pivoted Cholesky factor. Studies that
-                           were created before this method existed make all of them at once */
+    bool init_cholesky; /* with BANDIT_INIT_UNCERTAINTY on a list: picks are made one by one, from a pivoted
+                          Cholesky factor. Studies that were created before this method existed make all of
+                          them at once */
     bandit_in_flight in_flight;
     bandit_gamma gamma;
     double gamma_value; /* with BANDIT_GAMMA_FIXED; >= 0 */
@@ -130,47 +133,50 @@ typedef struct bandit_options {
     double scale;       /* divides a Thompson sample's width; > 0 */
     double epsilon;     /* epsilon_greedy; in [0, 1] */
     double zeta;        /* gp_ei, gp_pi; >= 0, in reward units */
-    /* log_ei on a list: while all repeats of a candidate have agreed, at most this share of all results repeats one; in
-     * [0, 1]. Studies that were created before this option existed have no such limit, which is 1. */
+    /* log_ei on a list: while all repeated evaluations of candidates have agreed, at most this share of all
+     * results are repeats; in [0, 1]. Studies that were created before this option existed have the value 1:
+     * no limit. */
     double agreeing_repeats;
     size_t population;               /* regularized_evolution; >= 1 */
     size_t sample;                   /* regularized_evolution; 1 … population */
     bandit_posterior_kind posterior; /* s_gp_ts */
     bandit_features_kind features;   /* s_gp_ts; the linear kernel has its own, whatever this says */
-    size_t inducing;       /* s_gp_ts: m; 0: [VPA21] section 5.4's, from the horizon, at most 2000 */
+    size_t inducing;       /* s_gp_ts: m; 0: from the horizon by [VPA21] section 5.4, at most 2000 */
     size_t prior_features; /* s_gp_ts: M; 0: likewise, at most 20000 */
     size_t dpp_steps;      /* s_gp_ts: exchanges per draw of the inducing points */
-    size_t initial_cells;  /* pi_gp_ucb: cells a side of the first cover; 0: [T^{q/d}], from the horizon */
+    size_t initial_cells;  /* pi_gp_ucb: cells per side of the first cover; 0: [T^{q/d}], from the horizon */
     uint64_t horizon;      /* T; 0: none */
     uint64_t seed;
-    /* What is learned from the rewards, again when they have doubled at the latest (hyperparameters.h). */
-    bool learn_lengthscale;   /* of a stationary kernel, one a feature; kernel.lengthscales may be absent */
+    /* What is learned from the rewards. It is learned again at the latest when their number has doubled
+     * (hyperparameters.h). */
+    bool learn_lengthscale;   /* of a stationary kernel, one per feature; kernel.lengthscales may be absent */
     bool learn_noise;         /* noise_std is ignored */
     bool learn_norm_bound;    /* 1 in the model's units, doubled while the model's mean is too large for it */
-    bool standardize_rewards; /* the model sees them shifted and scaled, outliers set aside; noise_std,
-                                 norm_bound and beta stay in the units of the rewards, lambda is the
+    bool standardize_rewards; /* the model sees them shifted and scaled, without outliers; noise_std,
+                                 norm_bound and beta stay in the units of the rewards, lambda is in the
                                  model's */
     bool lambda_from_noise;   /* lambda is the noise variance in the model's units, at least 1e-6 */
-    bool warp_rewards;        /* with standardize_rewards: a monotone warp of the rewards is learned, and the
-                                 model is fitted for the best point soon (hyperparameters.h); log_ei */
+    bool warp_rewards;        /* for log_ei, with standardize_rewards: a monotone warp of the rewards is
+                                 learned, and the model is fitted to find the best point soon
+                                 (hyperparameters.h) */
     /* Of warped rewards, in an open space. Studies that were created before this option existed have the interquartile
      * range, as lists do. */
     bandit_warp_unit warp_unit;
-    /* With more than one objective, or with bounds: the modelled metrics, n_metrics of at most
-     * BANDIT_MOST_METRICS, the first an objective; borrowed until the engine is made. The other options apply
-     * to each metric by itself. log_ei only. n_metrics 0: one objective without bounds. */
+    /* With more than one objective, or with bounds: the modelled metrics, n_metrics <= BANDIT_MOST_METRICS of
+     * them. The first is an objective. They are borrowed until the engine is made. The other options apply to
+     * each metric by itself. log_ei only. n_metrics 0: one objective without bounds. */
     const bandit_metric *metrics;
     size_t n_metrics;
-    /* What earlier studies found: n_sources of at most BANDIT_MOST_SOURCES; borrowed until the engine is made.
-     * For log_ei that learns all hyper-parameters, with a stationary kernel and one metric. */
+    /* The findings of earlier studies, n_sources <= BANDIT_MOST_SOURCES of them; borrowed until the engine is
+     * made. Only for log_ei with all hyper-parameters learned, a stationary kernel and one metric. */
     const bandit_source *sources;
     size_t n_sources;
     bandit_source_trust source_trust; /* studies that were created before this option existed have EVIDENCE */
-    const struct bandit_prior_mean *prior_mean; /* of an engine that another wraps; borrowed. NULL: 0 */
+    const struct bandit_prior_mean *prior_mean; /* for an engine that another one wraps; borrowed. NULL: 0 */
 } bandit_options;
 
-/* The defaults. Of lambda, noise_std, norm_bound, delta and confidence the server has its own, which depend on
- * the other options. */
+/* The defaults. For lambda, noise_std, norm_bound, delta and confidence the server has defaults of its own,
+ * which depend on the other options. */
 #define BANDIT_OPTIONS_INIT                                                                                  \
     {                                                                                                        \
         .algorithm = BANDIT_BBKB, .kernel = {.type = BANDIT_KERNEL_MATERN, .nu = 2.5}, .lambda = 1e-2,       \
@@ -230,10 +236,10 @@ typedef enum bandit_option_kind {
     BANDIT_OPTION_IS_REAL,    /* a double */
     BANDIT_OPTION_IS_INTEGER, /* a size_t */
     BANDIT_OPTION_IS_WORD,    /* an enumeration */
-    BANDIT_OPTION_IS_OTHER    /* the kernel, and what is true or false */
+    BANDIT_OPTION_IS_OTHER    /* the kernel, or a boolean */
 } bandit_option_kind;
 
-/* What is known of an option, whichever algorithm takes it. */
+/* The properties of an option, which are the same for every algorithm that takes it. */
 typedef struct bandit_option_info {
     const char *name;
     bandit_option_kind kind;
@@ -263,8 +269,8 @@ bool bandit_option_set_word(bandit_options *options, bandit_option option, const
 typedef struct bandit_algorithm_info {
     const char *description; /* a sentence */
     uint32_t options;        /* those that apply: BANDIT_OPTION_BIT of each */
-    bool lambda_by_horizon;  /* lambda is 1 + 2/T by default, as the algorithm's theorem has it */
-    bool numeric_spaces;     /* it takes no space with a parameter that is no number or not always active */
+    bool lambda_by_horizon;  /* lambda is 1 + 2/T by default, as in the algorithm's theorem */
+    bool numeric_spaces;     /* in a space, all parameters must be numbers and always active */
 } bandit_algorithm_info;
 
 #define BANDIT_OPTION_BIT(option) (UINT32_C(1) << (option))

@@ -29,13 +29,14 @@ bandit_status bandit_arms_new_precomputed(bandit_arms **out, size_t n, bandit_er
 bandit_status bandit_arms_set_rows(bandit_arms *arms, size_t first, size_t n, const double *rows,
                                    bandit_error *err);
 
-/* Whether a model can be made of n rows whose features have these ranges, before there is a set of arms: they can be
- * scaled, whatever lies within the ranges, and squares and products of scaled features do not overflow.
- * BANDIT_INVALID_ARMS names the column. */
+/* Checks, before a set of arms exists, whether a model can be built from n rows whose features have these
+ * ranges: any values within the ranges can be scaled, and squares and products of scaled features do not
+ * overflow. BANDIT_INVALID_ARMS names the column. */
 bandit_status bandit_arms_check_ranges(const double *low, const double *high, size_t dimension, size_t n,
                                        bandit_scaling scaling, bandit_error *err);
 
-/* The same for n rows that are to be appended to a finished set of features; names row and column. */
+/* The same for n rows that are to be appended to a finished set of features. The error names row and
+ * column. */
 bandit_status bandit_arms_check_appended(const bandit_arms *arms, const double *rows, size_t n,
                                          bandit_error *err);
 
@@ -48,8 +49,8 @@ bandit_status bandit_arms_finish(bandit_arms *arms, bandit_scaling scaling, size
 size_t bandit_arms_count(const bandit_arms *arms);
 size_t bandit_arms_dimension(const bandit_arms *arms); /* 0 for a precomputed set */
 
-/* Scales a raw point as the arms are; in and out have `dimension` entries and may be the same. In a space
- * (see bandit/space.h) `in` is a coded point, and out are its features. */
+/* Scales a raw point as the arms are scaled; `in` and `out` have `dimension` entries and may be the same. In
+ * a space (see bandit/space.h) `in` is a coded point, and `out` receives its features. */
 void bandit_arms_scale_point(const bandit_arms *arms, const double *in, double *out);
 
 /* Bytes held. */

@@ -6,17 +6,18 @@
  * The constant mu has a normal prior and is maximized with the rest, in closed form. With at most
  * `max_inducing` points every point is an inducing one and the bound is the exact value.
  *
- * `warped` data have a model for the best point to be found soon: rewards are warped with a power of their own
- * (Yeo and Johnson 2000; core/learning/warp.h), which is one more entry of theta, and the value has the warp's
- * log slope at each point, so that it is the density of rewards as they came. mu then has no prior. Where both
- * variances are learned, s^2 has none either, and is maximized in closed form; theta then has log (tau / s^2).
- * What rewards within points differ by is taken as it is: the warp's slope is 1 at 0.
+ * `warped` data have a model whose purpose is to find the best point soon. Rewards are warped with a learned
+ * power (Yeo and Johnson 2000; core/learning/warp.h), which is one more entry of theta. The value includes
+ * the warp's log slope at each point, so that it is the log density of the rewards before the warp. mu then
+ * has no prior. If both variances are learned, s^2 has none either, and is maximized in closed form; theta
+ * then has log (tau / s^2). Differences between rewards of one point are not warped, because the warp's slope
+ * is 1 at 0.
  *
- * Evaluations may have told variances, to which tau is added; of warped data, each is multiplied by the square of
- * the warp's slope at its point. s^2 is then never maximized in closed form.
+ * Evaluations may have reported variances, to which tau is added. For warped data, each is multiplied by the
+ * square of the warp's slope at its point. With reported variances s^2 is never maximized in closed form.
  *
  * Rewards come grouped by point: a point that was evaluated c times has one row, with the mean of its rewards
- * and the weight c; what the means leave out enters as `within`. Priors are for rewards of about unit
+ * and the weight c. The deviations from these means enter as `within`. Priors are for rewards of about unit
  * variance. Deterministic, whatever the executor; no I/O, clock or global state. */
 #ifndef BANDIT_FIT_H
 #define BANDIT_FIT_H
@@ -28,7 +29,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Squares of evaluations of one point with one told variance, about their mean. */
+/* Squares, about their mean, of evaluations of one point that have the same reported variance. */
 typedef struct bandit_fit_within {
     double squares, degrees, variance; /* in the units of the data */
 } bandit_fit_within;
@@ -42,18 +43,18 @@ typedef struct bandit_fit_data {
     const double *gram;   /* n x n, k(x_i, x_j): linear and precomputed kernels; else NULL */
     const double *count;  /* n: evaluations of each, >= 1 */
     const double *mean;   /* n: their mean reward */
-    const double *offset; /* n: taken off each (warped) mean before it is modelled; NULL: nothing */
+    const double *offset; /* n: subtracted from each (warped) mean before it is modelled; NULL: nothing */
     const double
-        *variance; /* n: told variance of one evaluation beside tau, in the units of `mean`; 0: none was
-                               told. NULL: all are 0 */
+        *variance; /* n: reported variance of one evaluation, in addition to tau, in the units of `mean`; 0:
+                      none was reported. NULL: all are 0 */
     double within; /* sum of squared deviations of single rewards from their point's mean */
-    double within_degrees; /* how many of those are free: sum of (count − 1) when all are in `within` */
-    const struct bandit_fit_within *told; /* n_told: the same of evaluations with told variances */
+    double within_degrees; /* its degrees of freedom: sum of (count − 1) if all are in `within` */
+    const struct bandit_fit_within *told; /* n_told: the same for evaluations with reported variances */
     size_t n_told;
-    const size_t *group;    /* dimension: the lengthscale that a coordinate has; NULL: one each */
-    const double *extent;   /* n_lengthscales: the range of a coordinate that the prior has in mind */
+    const size_t *group;    /* dimension: the number of each coordinate's lengthscale; NULL: one each */
+    const double *extent;   /* n_lengthscales: the range of a coordinate that the prior assumes */
     size_t n_lengthscales;  /* 0 with `gram` */
-    bool learn_lengthscale; /* what is not learned stays as given in bandit_hyperparameters */
+    bool learn_lengthscale; /* otherwise they stay as given in bandit_hyperparameters; likewise below */
     bool learn_signal;
     bool learn_noise;
     bool has_mean;    /* otherwise mu = 0 */
@@ -74,24 +75,24 @@ typedef struct bandit_fit_limits {
     size_t max_evaluations; /* of the objective, of each start, >= 1 */
 } bandit_fit_limits;
 
-/* Where the ascents end that begin elsewhere than at `start`: a function of the data and the limits alone
- * where everything is learned and every point is an inducing one, so that another fit of the same need not
- * repeat them. */
+/* The result of the ascents that do not begin at `start`. If everything is learned and every point is an
+ * inducing one, it depends only on the data and the limits, so that another fit to the same data need not
+ * repeat these ascents. */
 typedef struct bandit_fit_fixed {
     bool known;
     double value;
-    double *theta; /* n_lengthscales + 2, 3 of warped data; the caller's */
+    double *theta; /* n_lengthscales + 2, for warped data + 3; the caller's */
 } bandit_fit_fixed;
 
-/* Where priors peak: what is in force before there is anything to learn from. */
+/* The peak of the priors: the hyper-parameters before there are rewards to learn from. */
 void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out);
 
-/* Maximizes from `start`, from the priors' peak and from two points aside of it, by L-BFGS (NLopt) within
- * wide bounds; the four ascents are parts of a job of the executor's.
- *   out        the best point met, at least as good as each start; may share storage with `start`
+/* Maximizes from `start`, from the priors' peak and from two points beside it, by L-BFGS (NLopt) within wide
+ * bounds. The four ascents are the parts of one job of the executor.
+ *   out        the best point found, at least as good as each start; may share storage with `start`
  *   objective  its value; may be NULL
  *   surprise   n, or NULL: squared standardized residual of each point's mean given all others, at *out
- *   fixed      used where it is known, else filled in; may be NULL
+ *   fixed      used if it is known, otherwise filled in; may be NULL
  * Errors: BANDIT_NO_MEMORY; BANDIT_NUMERICAL when the objective cannot be evaluated at any start. */
 bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *limits,
                          const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,

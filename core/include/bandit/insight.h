@@ -1,7 +1,7 @@
-/* What an engine's frozen model says beyond predictions: which parameters matter, how the mean follows one of
- * them, and how well the model predicts results that it has not seen.
+/* What an engine's frozen model shows beyond predictions: which parameters matter, how the mean depends on
+ * one of them, and how well the model predicts results that it has not seen.
  *
- * Everything is a pure function of the engine's current batch and its seed. Nothing that is in flight is
+ * Everything is a pure function of the engine's current batch and its seed. Picks in flight are not
  * hallucinated. Rewards are seen as the model sees them: folded or warped if it folds or warps them. */
 #ifndef BANDIT_INSIGHT_H
 #define BANDIT_INSIGHT_H
@@ -10,10 +10,10 @@
 
 typedef struct bandit_insight bandit_insight;
 
-/* A view of the model of the engine's current batch; of several metrics, of the first one (bandit_engine_of_metric
- * gives the others). The engine is borrowed, and must not change while the
- * view is used. Where the engine's posterior is not a sparse one, the view has one on all pulled arms, or on
- * 2000 of more than that.
+/* A view of the model of the engine's current batch. With several metrics it is the model of the first one;
+ * bandit_engine_of_metric gives the others. The engine is borrowed, and must not change while the view is
+ * used. If the engine's posterior is not a sparse one, the view builds one on all pulled arms, or on 2000 of
+ * them if there are more.
  * Errors: BANDIT_UNSUPPORTED for algorithms that have no model, or one for each cell, or one without kernel
  * columns (s_gp_ts on features), and before the first result; BANDIT_NO_MEMORY, BANDIT_NUMERICAL. */
 bandit_status bandit_insight_new(bandit_insight **out, const bandit_engine *engine, bandit_error *err);
@@ -22,7 +22,7 @@ void bandit_insight_free(bandit_insight *insight); /* accepts NULL */
 /* Parameters of a space, or features of candidates. 0 for a precomputed set. */
 size_t bandit_insight_inputs(const bandit_insight *insight);
 
-/* A conversion from the model's units: `variance` may be 0. */
+/* Converts predictions from the model's units to those of the rewards. `variance` may be 0. */
 void bandit_insight_in_reward_units(const bandit_insight *insight, bandit_prediction *p, size_t n);
 
 /* ---- core/insight/importance.c -------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ typedef struct bandit_importance {
     double first; /* share of the variance that this input explains alone; NaN for candidates */
     double total; /* the share that it explains alone or together with others */
     double std;   /* standard deviation of `total` among functions that fit the results as well */
-    double top;   /* share in what tells the best tenth of the points from the rest */
+    double top;   /* share in the differences between the best tenth of the points and the rest */
 } bandit_importance;
 
 /* In a space: Sobol indices of the mean, with every parameter uniform on its scale, by the sums of Jansen (1999)
@@ -48,16 +48,16 @@ bandit_status bandit_insight_importance(bandit_insight *insight, bandit_importan
 /* ---- core/insight/effects.c ----------------------------------------------------------------------------- */
 
 typedef struct bandit_effect {
-    double at[2];           /* the value of each axis: coded; of candidates the mean of the feature, raw */
-    double low[2], high[2]; /* of candidates: the range of the bin */
+    double at[2];           /* the value on each axis: coded; for candidates the mean of the raw feature */
+    double low[2], high[2]; /* for candidates: the range of the bin */
     size_t count;           /* points averaged over */
     double mean, std;       /* of the average of the function, in reward units */
 } bandit_effect;
 
 enum { BANDIT_EFFECTS_MOST = 100 }; /* points of an axis */
 
-/* Partial dependence: the model's mean, averaged over the others, for values of one input or of two. In a
- * space, the axis has `points` values (fewer if the parameter has fewer), and the average is over points at
+/* Partial dependence: the model's mean for values of one input or of two, averaged over the other inputs. In
+ * a space, the axis has `points` values (fewer if the parameter has fewer), and the average is over points at
  * which it is active; pairs of values that no point has are left out. On candidates, the average is over the
  * candidates in bins of the feature with equal numbers of candidates; empty bins are left out.
  * The caller frees *out. Errors: as above. */
@@ -71,8 +71,10 @@ typedef struct bandit_left_out {
     uint32_t arm;
     uint64_t count;   /* pulls */
     double value;     /* the mean of its rewards */
-    double mean, std; /* what the model expects of that mean without them, noise included; reward units */
-    double z;         /* the value's distance from it, in standard deviations of the model's units */
+    double mean, std; /* the model's prediction of that mean without these rewards, noise included; reward
+                         units */
+    double z;         /* the distance of the value from `mean`, in standard deviations, in the model's
+                         units */
     bool set_aside;   /* the model leaves these rewards out */
 } bandit_left_out;
 
@@ -91,22 +93,23 @@ typedef struct bandit_outlook {
     uint32_t arm;       /* the recommended one among those with rewards */
     double mean, std;   /* of the function there */
     double probability; /* that some point is better than this one by more than epsilon */
-    double possible;    /* the expected gain from it to the best point */
+    double possible;    /* the expected gain of the best point over this one */
     size_t draws;       /* functions that these are estimated from */
-    /* The expected gain of so many more trials, if all were chosen now. */
+    /* The expected gain of this many more trials, if all were chosen now. */
     size_t trials[BANDIT_OUTLOOK_GAINS];
     double gains[BANDIT_OUTLOOK_GAINS];
 } bandit_outlook;
 
-/* What is left to gain, in reward units, if the model with its hyper-parameters is right. In an open space, points
- * stand for the space: 1024 all over it and 512 near the recommended one. Errors: as of bandit_insight_importance. */
+/* The gain that is still possible, in reward units, if the model with its hyper-parameters is right. In an
+ * open space, it is estimated on points: 1024 all over the space and 512 near the recommended point. Errors:
+ * as of bandit_insight_importance. */
 bandit_status bandit_insight_outlook(bandit_insight *insight, double epsilon, bandit_outlook *out,
                                      bandit_error *err);
 
 /* ---- core/insight/rank_correlation.c -------------------------------------------------------------------- */
 
-/* Spearman's rank correlation of n pairs of finite numbers; equal numbers share their mean rank. NaN where it has
- * no meaning. Errors: BANDIT_NO_MEMORY. */
+/* Spearman's rank correlation of n pairs of finite numbers; equal numbers share their mean rank. NaN if it is
+ * undefined. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_rank_correlation(const double *a, const double *b, size_t n, double *out,
                                       bandit_error *err);
 

@@ -16,8 +16,8 @@ typedef enum bandit_kernel_type {
 typedef struct bandit_kernel {
     bandit_kernel_type type;
     double nu;                  /* Matérn: 0.5, 1.5 or 2.5 */
-    const double *lengthscales; /* n_lengthscales > 0 entries, borrowed: one for all, or one a dimension */
-    size_t n_lengthscales;      /* 1, the dimension, or 0 where the kernel has none */
+    const double *lengthscales; /* n_lengthscales > 0 entries, borrowed: one for all, or one per dimension */
+    size_t n_lengthscales;      /* 1, the dimension, or 0 if the kernel has none */
 } bandit_kernel;
 
 #endif

@@ -1,5 +1,5 @@
-/* Numbers in even steps: min, min + step, min + 2 step, … Each has one form as a double, without the dust of
- * binary fractions: 0.1 + 2 * 0.1 is 0.3. */
+/* Numbers in even steps: min, min + step, min + 2 step, … Each number has one representation as a double,
+ * without rounding errors of binary fractions: 0.1 + 2 * 0.1 is 0.3. */
 #ifndef BANDIT_LATTICE_H
 #define BANDIT_LATTICE_H
 
@@ -8,7 +8,7 @@
 /* Below this, integers are exact in a double. */
 #define LATTICE_LARGEST 9007199254740992.0
 
-/* Rounds to a multiple of 10^exponent. Returns the value itself where that is not exact enough. */
+/* Rounds to a multiple of 10^exponent. Returns the value itself if that is not exact enough. */
 static inline double lattice_round_to(double value, double exponent)
 {
     if (!(fabs(exponent) <= 22.0)) /* larger powers of ten are not exact */
@@ -38,8 +38,8 @@ static inline double lattice_last(double min, double max, double step)
     return floor((max - min) / step + 1e-9);
 }
 
-/* Rounds to this many decimal places or, if `significant`, to this many digits; within min to max, where the
- * range has such a number. */
+/* Rounds to this many decimal places or, if `significant`, to this many digits. The result is within min to
+ * max; it has that many digits if the range contains such a number. */
 static inline double lattice_round_digits(double value, int digits, int significant, double min, double max)
 {
     double exponent = -digits;

@@ -1,7 +1,7 @@
-/* Why an arm was picked: what the engine knew of it at that moment, and the score that it had.
+/* Why an arm was picked: what the engine knew about the arm when it picked it, and the arm's score.
  *
- * The engine is one that was restored at the start of the batch, and whose earlier picks of the batch were
- * replayed. Then all figures are those that the pick was made with. */
+ * The engine must have been restored at the start of the batch, and the earlier picks of the batch replayed.
+ * Then all figures are those that the pick was made with. */
 #ifndef BANDIT_REASON_H
 #define BANDIT_REASON_H
 
@@ -35,9 +35,9 @@ typedef struct bandit_reason {
     size_t n; /* metrics; 0 without a model */
     /* Of the arm, with the picks in flight hallucinated; Bayesian, in reward units, one entry per metric. */
     double mean[BANDIT_MOST_METRICS], variance[BANDIT_MOST_METRICS];
-    double left;      /* the share of the prior's variance that is left, of the first metric */
+    double left;      /* of the first metric: the share of the prior's variance that is left */
     double score;     /* what the rule maximizes, in the units of the model, less the penalty */
-    double penalty;   /* of an upper bound, a sample or a mean, where evaluations fail; otherwise 0 */
+    double penalty;   /* taken off a bound, a sample or a mean where evaluations fail; otherwise 0 */
     double width;     /* of an upper bound, in Bayesian standard deviations */
     double incumbent; /* the mean to improve on, in reward units */
     /* By how much the rule expects the arm to exceed the incumbent, in the units of the model: what its mean
@@ -46,14 +46,15 @@ typedef struct bandit_reason {
     double promise, ignorance;
 } bandit_reason;
 
-/* `limits` are those of select, of which `failed` and `fixed` matter. The engine's samples and scratch change.
+/* `limits` are those of select; only `failed` and `fixed` are used. The engine's samples and scratch change.
  * For an algorithm whose cells have models of their own (pi_gp_ucb) there is no score, and mean and variance
  * are those of the batch's start. Errors: those of bandit_engine_select. */
 bandit_status bandit_engine_explain(bandit_engine *engine, uint32_t arm, const bandit_select_limits *limits,
                                     const bandit_executor *executor, bandit_reason *out, bandit_error *err);
 
-/* The distances of n arms from one arm: in lengthscales, or for kernels without them and precomputed ones the
- * kernel's own, sqrt(k(x,x) − 2 k(x,y) + k(y,y)). NaN without a model. Errors: BANDIT_NO_MEMORY. */
+/* The distances of n arms from one arm, in lengthscales. For precomputed kernels and kernels without
+ * lengthscales it is the kernel's own distance, sqrt(k(x,x) − 2 k(x,y) + k(y,y)). NaN without a model.
+ * Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_engine_distances(const bandit_engine *engine, uint32_t arm, const uint32_t *arms,
                                       size_t n, double *out, bandit_error *err);
 

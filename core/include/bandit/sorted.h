@@ -1,4 +1,4 @@
-/* Binary search, which proto shares. */
+/* Binary search. The files of proto use it too. */
 #ifndef BANDIT_SORTED_H
 #define BANDIT_SORTED_H
 

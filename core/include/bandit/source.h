@@ -1,4 +1,4 @@
-/* What earlier studies found, as a hint for a new one.
+/* The findings of earlier studies, as hints for a new one.
  *
  * A source is a function of the point, frozen: the posterior mean of an earlier study, on at most
  * BANDIT_SOURCE_POINTS of its points, shifted and scaled to a mean of 0 and a deviation of 1 over them,
@@ -23,13 +23,13 @@ typedef struct bandit_source {
     const double *points;  /* n x bandit_arms_point_width: as arms are given, unscaled or coded */
     const double *weights; /* n */
     double shift;
-    const double *lengthscales; /* one a feature */
+    const double *lengthscales; /* one per feature */
     size_t n_lengthscales;
 } bandit_source;
 
 struct bandit_engine;
 
-/* What bandit_engine_freeze found; {0} before. The arrays are the caller's to free. */
+/* The result of bandit_engine_freeze; {0} before the call. The arrays are the caller's to free. */
 typedef struct bandit_frozen {
     size_t n;
     uint32_t *arms;  /* n: the points, as arms of the engine */

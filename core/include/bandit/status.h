@@ -1,4 +1,4 @@
-/* Statuses and errors of libbandit. One list makes the enum and its texts. */
+/* Statuses and errors of libbandit. One list defines the enum and its texts. */
 #ifndef BANDIT_STATUS_H
 #define BANDIT_STATUS_H
 
@@ -19,8 +19,8 @@ typedef enum bandit_status {
 #undef X
 } bandit_status;
 
-/* What went wrong, for people. Filled by every function that takes one and returns another status than
- * BANDIT_OK; untouched otherwise. */
+/* What went wrong, for people. Every function that takes one fills it if it returns a status other than
+ * BANDIT_OK, and otherwise leaves it unchanged. */
 typedef struct bandit_error {
     bandit_status status;
     char field[48];    /* option at fault, as in the HTTP API ("lambda", "kernel/lengthscale"), or "" */
@@ -34,8 +34,8 @@ const char *bandit_status_text(bandit_status status);
 void bandit_error_set(bandit_error *err, bandit_status status, const char *field, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same, with the status as its value, so that callers can return it. A macro, so that an analyzer sees
- * which status that is. */
+/* The same, with the status as its value, so that callers can return it. It is a macro, so that an analyzer
+ * sees which status is returned. */
 #define bandit_fail(err, status, field, ...) (bandit_error_set(err, status, field, __VA_ARGS__), (status))
 
 #endif
