@@ -36,13 +36,14 @@ typedef struct app {
     struct definition_cache *definitions; /* NULL: none are kept */
     struct series_cache *series;          /* answers to requests for series */
     atomic_size_t waiting;                /* asks that wait for a trial */
-    /* What callers hold; NULL: not counted. */
-    budget *places;       /* to wait in; --max-waiting */
+    /* Budgets: how much each caller holds; NULL: not counted. */
+    budget *places;       /* for asks that wait; --max-waiting */
     budget *streams;      /* of events */
     budget *reads;        /* long requests in progress; --max-reads */
     budget *buffered;     /* bytes of bodies and answers; --max-buffered */
     atomic_bool stopping; /* new requests are refused */
-    /* A study has been deleted, and its id is free from now on. number: in the store. Called by the writer thread; may be NULL. */
+    /* A study has been deleted, and its id is free from now on. number: the study's, in the store. The writer thread
+     * calls this; it may be NULL. */
     void (*study_deleted)(struct app *a, int64_t number, const char *id);
 } app;
 

@@ -10,9 +10,9 @@
 
 /* ---- one thread for OpenBLAS --------------------------------------------------------------------------- */
 
-/* OpenBLAS starts its own threads before main does anything, each with 128 MiB of address space, and tries for ever
- * where it cannot have them. Only the environment tells it not to, so the program replaces itself once, before any
- * library begins (no library function may be relied on here but the system's calls). */
+/* OpenBLAS starts its own threads before main begins, each with 128 MiB of address space, and if that fails it tries
+ * again for ever. Only the environment can prevent this, so the program replaces itself once, before any library is
+ * initialized. Therefore only system calls may be used here. */
 #define ONE_THREAD "OPENBLAS_NUM_THREADS=1"
 enum { NAME_SIZE = sizeof ONE_THREAD - 2, VARIABLES_MAX = 4096 };
 
@@ -31,7 +31,7 @@ static void start_with_one_thread(int argc, char **argv, char **environment)
     changed[n] = one_thread;
     ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
     if (size > 0 && strstr(path, "/banditd"))
-        execve(path, argv, changed); /* where that fails, OpenBLAS has its threads */
+        execve(path, argv, changed); /* if this fails, OpenBLAS has its threads */
 }
 
 __attribute__((section(".preinit_array"),
@@ -59,7 +59,8 @@ static int usage(FILE *out)
     return out == stdout ? 0 : 2;
 }
 
-/* A file that is opened while one of these is closed would get its number, and what is said there. */
+/* Opens the standard streams that are closed. Otherwise a file that is opened later would get such a number, and the
+ * output meant for the stream. */
 static bool open_standard_streams(void)
 {
     int fd;

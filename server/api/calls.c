@@ -82,7 +82,7 @@ static void answer_refusal(http_request *http, const study_reply *reply)
                                 reply->errors);
 }
 
-/* A reply that is not held ends the request, which may be gone when these return. */
+/* A reply that is not held ends the request, which may have been freed when these functions return. */
 static void answer(study_request *base, const study_reply *reply)
 {
     http_request *http = http_of(base);
@@ -90,7 +90,7 @@ static void answer(study_request *base, const study_reply *reply)
     http->held = base->held;
     if (!base->held)
         free(base);
-    if (http->answer.status) { /* a held answer: this one takes its place */
+    if (http->answer.status) { /* a held answer, which this one replaces */
         free(http->answer.body);
         http->answer = (struct http_answer){0};
     }
@@ -117,8 +117,7 @@ static bool is_gone(const study_request *base)
 static store_status keep(const study_request *base, int64_t number, store_write *write)
 {
     const http_request *http = http_of(base);
-    if (http->answer.status >=
-        500) /* the reply could not be made: then nothing of the request may be stored */
+    if (http->answer.status >= 500) /* the reply could not be made, so nothing of the request may be stored */
         return STORE_NO_MEMORY;
     return idempotency_attach(http, number, write);
 }

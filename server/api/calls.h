@@ -1,19 +1,19 @@
-/* Requests that a study answers: handed to its actor, whose reply becomes the HTTP answer. calls.c alone says
- * which status stands for which reply. */
+/* Requests that a study answers. Each is handed to the study's actor, whose reply becomes the HTTP answer. Only
+ * calls.c maps replies to HTTP statuses. */
 #ifndef SERVER_API_CALLS_H
 #define SERVER_API_CALLS_H
 
 #include "server/http/http.h"
 #include "server/study/requests.h"
 
-/* Has `run` called in a turn of the request's study; request->context is its context. Answers. */
+/* Answers the request: has `run` called in a turn of its study, with request->context as its context. */
 void call_study(http_request *request, void (*run)(study *s, study_request *call));
 
-/* The request as the actor takes it, for other functions than those of requests.h; it is freed when its reply
- * has been sent. NULL: out of memory, and answered. */
+/* Wraps the request for the study's actor, for functions other than those of requests.h. The result is freed when
+ * its reply has been sent. NULL: out of memory, and the request has been answered. */
 study_request *call_new(http_request *request);
 
-/* Has the study created, as study_create does; takes ownership of `wanted`. Answers. */
+/* Answers the request: has study_create create the study. Takes ownership of `wanted`. */
 void call_create(http_request *request, wire_study *wanted, int64_t through_seq);
 
 #endif

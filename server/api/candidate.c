@@ -1,4 +1,4 @@
-/* Adding, retiring, listing and showing candidates. candidates.c has the uploads. */
+/* Retires, restores, lists and shows candidates. candidates.c and candidates_add.c have the uploads. */
 #include "proto/changes.h"
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
@@ -59,7 +59,7 @@ static void look(http_request *request, const candidate_range *wanted)
     call_study(request, study_list_candidates);
 }
 
-/* False: answered. */
+/* False: the request has been answered. */
 static bool read_order(candidate_order *out, http_request *request)
 {
     static const char *const names[] = {[ORDER_NUMBER] = "candidate",
@@ -79,7 +79,7 @@ static bool read_order(candidate_order *out, http_request *request)
     return false;
 }
 
-/* False: answered. */
+/* False: the request has been answered. */
 static bool read_filters(candidate_range *range, http_request *request)
 {
     const char *retired = request->query[HTTP_QUERY_RETIRED];

@@ -12,7 +12,7 @@
 /* ---- upload -------------------------------------------------------------------------------------------- */
 
 typedef struct receiving {
-    wire_keys keys; /* first: the study reads the context as this */
+    wire_keys keys; /* comes first: the study reads the context as this member */
     char *body;
     size_t n, capacity;
 } receiving;
@@ -25,7 +25,7 @@ static void receiving_free(void *context)
     free(r);
 }
 
-/* False: answered. */
+/* False: the request has been answered. */
 static bool open_receiving(http_request *request)
 {
     const char *type = request->content_type;
@@ -83,7 +83,7 @@ static void take_number(void *arg, const store_study *row)
     *(int64_t *)arg = row->study;
 }
 
-/* Of the request's study. False: answered. */
+/* Finds the number of the request's study. False: the request has been answered. */
 static bool find_study(http_request *request, int64_t *number)
 {
     store_error error = {0};
@@ -95,7 +95,7 @@ static bool find_study(http_request *request, int64_t *number)
     return status == STORE_OK;
 }
 
-/* Answers if some were not found. */
+/* Answers the request if some candidates were not found. */
 static bool all_found(http_request *request, store_status status, wire_errors *errors)
 {
     if (status != STORE_OK)

@@ -5,7 +5,7 @@
 #include "proto/points.h"
 #include "server/http/http.h"
 
-/* The format of the request's body, by its Content-Type. False: answered. */
+/* Finds the format of the request's body from its Content-Type. False: the request has been answered. */
 bool candidate_format(http_request *request, wire_points_format *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* Uploading candidates, or the kernel matrix of a precomputed set: bytes are read in pieces on the
- * pool, staged in blocks, and given to the study in one small transaction of its turn. */
+/* Uploads of candidates, or of the kernel matrix of a precomputed set. The bytes are read in pieces on the pool and
+ * staged in blocks; then the study's turn takes them over in one small transaction. */
 #include "bandit/arms.h"
 #include "proto/points.h"
 #include "server/api/calls.h"
@@ -15,22 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks that may be on their way to the disk while the next bytes are read. */
+/* BLOCKS_AHEAD: how many blocks may be unwritten while the next bytes are read. */
 enum { BLOCKS_AHEAD = 4, BLOCK_ROWS = 256 };
 
 typedef struct receiving {
-    candidate_upload staged; /* first: the study reads the context as this */
+    candidate_upload staged; /* comes first: the study reads the context as this member */
     wire_points_reader *reader;
     double *rows; /* of the block being filled */
     size_t filled, capacity, first;
     feature_ranges ranges; /* of candidates */
     bandit_scaling scaling;
-    bandit_arms *kernel; /* a kernel matrix is kept, to be checked as a whole; NULL for candidates */
+    bandit_arms *kernel; /* a kernel matrix, kept to check it as a whole; NULL for candidates */
     bool kernel_given;   /* the upload is a kernel matrix */
-    bandit_error error;  /* what is wrong with it */
+    bandit_error error;  /* the fault of the matrix */
     store_status status;
     size_t max_values;
-    bool too_large; /* there are more values than that */
+    bool too_large; /* there are more values than max_values */
     computing_job job;
     http_request *checking; /* the request, for the job */
 } receiving;
@@ -94,7 +94,7 @@ static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const
     return true;
 }
 
-/* What may be uploaded for the study. */
+/* What the study accepts as an upload. */
 typedef struct wanted {
     store_status status; /* of reading the definition */
     int64_t study;
@@ -116,7 +116,7 @@ static void take_wanted(void *arg, const store_study *row)
     w->dimension = (size_t)(w->precomputed ? definition->size.value : definition->dimension.value);
 }
 
-/* False: nothing may be uploaded, and the request is answered. */
+/* False: the study accepts no upload, and the request has been answered. */
 static bool read_wanted(http_request *request, wanted *out)
 {
     bool kernel = strcmp(request->route->path + strlen("/v1/studies/{study}/"), "kernel") == 0;
@@ -160,7 +160,7 @@ bool candidate_format(http_request *request, wire_points_format *out)
     return false;
 }
 
-/* False: answered. */
+/* False: the request has been answered. */
 static bool begin_receiving(http_request *request, const wanted *w)
 {
     wire_points_format format;
@@ -197,7 +197,7 @@ static bool begin_receiving(http_request *request, const wanted *w)
     return false;
 }
 
-/* False: answered. */
+/* False: the request has been answered. */
 static bool open_upload(http_request *request)
 {
     wanted w;
@@ -245,7 +245,7 @@ void handle_candidates_piece(http_request *request, const char *bytes, size_t n)
     wire_errors_clear(&errors);
 }
 
-/* Everything is staged: the study decides. */
+/* Everything is staged. Passes the upload to the study, which accepts or refuses it. */
 static void all_staged(void *arg)
 {
     http_request *request = arg;

@@ -1,4 +1,5 @@
-/* Adding candidates: the same formats as for an upload, read in pieces and given to the study at once. */
+/* Adds candidates. The formats are those of an upload. The body is read in pieces, and then given to the study as a
+ * whole. */
 #include "proto/arrays.h"
 #include "proto/changes.h"
 #include "proto/points.h"
@@ -15,7 +16,7 @@
 enum { BLOCK_ROWS = 256 };
 
 typedef struct adding {
-    wire_points points; /* first: the study reads the context as this */
+    wire_points points; /* comes first: the study reads the context as this member */
     size_t capacity;    /* of its rows, in numbers */
     wire_points_reader *reader;
     wire_study *definition;
@@ -70,7 +71,7 @@ static wire_status make_reader(adding *a, wire_points_format format, const char 
     return status;
 }
 
-/* False: answered. */
+/* False: the request has been answered. */
 static bool open_adding(http_request *request)
 {
     wire_points_format format;

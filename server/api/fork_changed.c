@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A fork gives the constraints of the domain beside it. */
+/* Adjusts the pointers of errors: a fork gives the constraints next to the domain, not in it. */
 static void point_at_fork(wire_errors *errors)
 {
     static const char domain[] = "/domain";

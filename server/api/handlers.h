@@ -39,7 +39,7 @@ void handle_study_form(http_request *request);
 
 /* ---- transfer.c ---------------------------------------------------------------------------------------- */
 
-void handle_study_import(http_request *request); /* an upload, with its piece */
+void handle_study_import(http_request *request); /* an upload; _piece takes its parts */
 void handle_study_import_piece(http_request *request, const char *bytes, size_t n);
 void handle_export(http_request *request);
 void handle_study_fork(http_request *request);

@@ -1,4 +1,4 @@
-/* What the model says of its inputs and of itself. */
+/* Requests about the model's inputs and about the model itself: importance, effects, diagnostics, outlook. */
 #include "proto/number.h"
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* False: answered. */
+/* False: the request has been answered. */
 static bool read_epsilon(http_request *request, double *out)
 {
     const char *text = request->query[HTTP_QUERY_EPSILON];

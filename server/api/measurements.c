@@ -12,8 +12,8 @@
 enum {
     POINTS_MIN = 2,
     POINTS_MAX = 100000,
-    STEP_BYTES = 96,      /* of a measurement in an answer, about */
-    TRIALS_AT_ONCE = 5000 /* that are looked at for one page */
+    STEP_BYTES = 96,      /* the approximate size of a measurement in an answer */
+    TRIALS_AT_ONCE = 5000 /* the most trials that are searched for one page */
 };
 
 typedef struct curves {
@@ -42,7 +42,7 @@ static void take_step(void *arg, const store_measurement *row)
         (wire_step){.attempt = row->attempt, .step = row->step, .value = row->value, .time = row->time};
 }
 
-/* Keeps `points` of the measurements, evenly, the first and the last among them. */
+/* Keeps `points` of the measurements, evenly spaced, including the first and the last. */
 static void thin(curves *c, size_t points)
 {
     if (c->n <= points)
@@ -52,7 +52,7 @@ static void thin(curves *c, size_t points)
     c->n = points;
 }
 
-/* Writes the page of the trials that have measurements, from first to last. *next: the last one that was looked at. */
+/* Writes the page of the trials from first to last that have measurements. *next: the last trial that was searched. */
 static store_status write_page(wire_writer *w, curves *c, page *p, int64_t first, int64_t last, size_t points,
                                int64_t *next)
 {

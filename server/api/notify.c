@@ -1,4 +1,5 @@
-/* Whom the server notifies: shown, and set as a whole. The list is stored as one setting, in the form of a request. */
+/* The list of receivers of notifications, which is shown and set as a whole. It is stored as one setting, in the form
+ * of a request. */
 #include "proto/notify.h"
 #include "server/api/handlers.h"
 #include "server/api/notify_settings.h"
@@ -66,7 +67,7 @@ void handle_notify_get(http_request *request)
 
 /* ---- setting ------------------------------------------------------------------------------------------- */
 
-/* A write on its way. */
+/* A write in progress. */
 typedef struct notify_write {
     http_request *request;
     store_lane *lane;
@@ -86,7 +87,7 @@ static void notify_write_free(notify_write *n)
     free(n);
 }
 
-/* The list. `secrets`: whose are in it; NULL: all. */
+/* Writes the list. `secrets`: whose secrets it includes; NULL: all. */
 static void encode(wire_writer *w, const wire_notify *receivers, const bool *secrets)
 {
     wire_object_begin(w);
@@ -104,7 +105,7 @@ typedef struct keeping {
     bool no_memory;
 } keeping;
 
-/* A receiver that is there already keeps its secret, unless a new one was given. */
+/* A receiver that is already in the list keeps its secret, unless a new one was given. */
 static void keep_secret(void *arg, const wire_receiver *receiver, const wire_receiver_counts *counts)
 {
     keeping *k = arg;

@@ -6,7 +6,7 @@
 
 struct app;
 
-/* Sets the receivers as they are stored. What cannot be used is logged, and nobody is notified then. */
+/* Sets the receivers from the stored list. A list that cannot be used is logged, and then nobody is notified. */
 store_status notify_settings_load(struct app *a, store_error *err);
 
 #endif

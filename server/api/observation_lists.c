@@ -1,4 +1,4 @@
-/* Reading imported results, and amending one. */
+/* Lists and shows imported results, and amends one. */
 #include "proto/arrays.h"
 #include "proto/changes.h"
 #include "proto/trials.h"
@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows first, then their points at once. */
+/* A page of results: first the rows are read, then their points together. */
 typedef struct listing {
     store *store;
     int64_t study;
     definition_cache *definitions;
-    const wire_study *definition; /* of the cache */
+    const wire_study *definition; /* from the cache */
     trial_context of;
     store_imported *rows; /* copies, with their reasons */
     size_t n, capacity;
@@ -29,7 +29,7 @@ typedef struct listing {
     bool has_keys;       /* some candidates of the study have keys */
     candidate_key *keys; /* n */
     page page;
-    wire_amended *amended; /* of a single one; they own their strings */
+    wire_amended *amended; /* amendments of a single result; they own their strings */
     size_t n_amended;
     store_status status;
 } listing;
@@ -47,7 +47,7 @@ static void take_study(void *arg, const store_study *row)
                                 .width = candidate_width(l->definition)};
 }
 
-/* Finds the request's study. False: answered. */
+/* Finds the request's study. False: the request has been answered. */
 static bool open_listing(listing *l, http_request *request)
 {
     store_error error = {0};
@@ -126,7 +126,7 @@ static void take_amendment(void *arg, const store_amendment *row)
         l->status = STORE_NO_MEMORY;
 }
 
-/* The points and keys of all rows. */
+/* Reads the points and keys of all rows. */
 static store_status read_points(listing *l, store_error *err)
 {
     size_t width = l->of.width;

@@ -1,4 +1,4 @@
-/* Importing observations: read in pieces on the pool, and given to the study in one turn. */
+/* Imports observations. They are read in pieces on the pool, and given to the study in one turn. */
 #include "server/study/observations.h"
 #include "proto/arrays.h"
 #include "server/api/calls.h"
@@ -28,13 +28,14 @@ static void import_free(void *context)
     free(in);
 }
 
-/* In `list`, until the candidate is found: it is given by its features. */
+/* The candidate in `list` until it is found, if a result names its candidate by features. */
 enum { BY_FEATURES = -1 };
 
-/* Each of them is an entry of the log, and all are written in one turn of the study. */
+/* The most results at points that break a constraint: each of them is an entry of the log, and all are written in one
+ * turn of the study. */
 enum { MOST_BROKEN = 10000 };
 
-/* Adds what is wrong with a row of a table, without pointers. */
+/* Adds the errors of a row of a table, without their pointers. */
 static void add_row_errors(const char *place, const wire_errors *from, wire_errors *errors)
 {
     for (size_t i = 0; i < from->n; i++) {
@@ -44,7 +45,7 @@ static void add_row_errors(const char *place, const wire_errors *from, wire_erro
     errors->no_memory |= from->no_memory;
 }
 
-/* The first objective's value, and the text of the others. False: the problems are in *errors. */
+/* Reads the first objective's value, and the text of the other values. False: the problems are in *errors. */
 static bool read_values(import *in, const char *place, const wire_observation *o, double *value,
                         char **recorded, wire_errors *errors)
 {
@@ -66,20 +67,21 @@ static bool read_values(import *in, const char *place, const wire_observation *o
     return fine;
 }
 
-/* Clears the points of results that have a candidate's number, of which there is room for n. */
+/* Clears the points of the results that have a candidate's number. There is room for n points. */
 static void set_blank(import *in, size_t width)
 {
     memset(in->points + in->n_points * width, 0, (in->n - in->n_points) * width * sizeof *in->points);
     in->n_points = in->n;
 }
 
-/* The number of the candidate with the key; of a missing one 0, and *in has the problem. False: the store failed. */
+/* Finds the number of the candidate with the key. If there is none, it is 0, and *in has the problem. False: the store
+ * failed. */
 static bool find_by_key(import *in, const char *place, const char *key, int64_t *candidate)
 {
     store_error error = {0};
     in->status = store_find_key(in->store, in->study, key, candidate, &error);
     if (in->status == STORE_OK && *candidate >= in->candidates)
-        *candidate = -1; /* it is newer than the import */
+        *candidate = -1; /* the candidate is newer than the import */
     if (in->status == STORE_OK && *candidate < 0) {
         char pointer[80];
         snprintf(pointer, sizeof pointer, "%s/key", place);
@@ -153,7 +155,7 @@ static void take_study(void *arg, const store_study *row)
     wire_errors_clear(&errors);
 }
 
-/* ?broken=. False: answered. */
+/* ?broken=. False: the request has been answered. */
 static bool take_broken(http_request *request, import *in)
 {
     if (!query_takes_broken(request, &in->takes_broken))
@@ -168,7 +170,7 @@ static bool take_broken(http_request *request, import *in)
     return true;
 }
 
-/* False: answered. */
+/* False: the request has been answered. */
 static bool open_import(http_request *request)
 {
     bool json = strcmp(request->content_type, "application/json") == 0 || !request->content_type[0];
@@ -240,7 +242,7 @@ static void answer_misses(http_request *request, const int64_t *found)
     wire_errors_clear(&errors);
 }
 
-/* Finds the candidates that are given by their features. False: answered. */
+/* Finds the candidates that results name by features. False: the request has been answered. */
 static bool find_candidates(http_request *request)
 {
     import *in = request->context;

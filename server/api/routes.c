@@ -1,4 +1,4 @@
-/* Every route that the server answers, with its handler. */
+/* All routes of the server, with their handlers. */
 #include "server/api/routes.h"
 #include "server/api/handlers.h"
 
@@ -13,7 +13,7 @@
 #define EFFECT_AXES                                                                                          \
     (1u << HTTP_QUERY_METRIC | 1u << HTTP_QUERY_PARAMETER | 1u << HTTP_QUERY_WITH | 1u << HTTP_QUERY_POINTS)
 
-/* Requests look through the rows in turn: the calls that workers make come first, the names of files last. */
+/* A request searches the rows in order, so the calls of workers come first, and the names of files last. */
 const route api_routes[] = {
     {"/v1/studies/{study}/ask", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_OPTIONAL, 0, handle_ask, NULL},
     {"/v1/studies/{study}/tell", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_tell,

@@ -29,7 +29,8 @@ static void take_study(void *arg, const store_study *row)
     found->status = study_config_read(&found->definition, row->definition);
 }
 
-/* The metric that the request names, or the objective; NULL: the hypervolume of several objectives. False: answered. */
+/* The metric that the request names, or the objective; NULL: the hypervolume of several objectives. False: the request
+ * has been answered. */
 static bool find_metric(http_request *request, const wire_study *definition, const wire_metric **out)
 {
     const char *name = request->query[HTTP_QUERY_METRIC];
@@ -45,7 +46,7 @@ static bool find_metric(http_request *request, const wire_study *definition, con
     return false;
 }
 
-/* The text is owned. NULL: out of memory. */
+/* The caller frees the text. NULL: out of memory. */
 static char *encode(series *s, wire_series_kind kind, size_t *size)
 {
     size_t n;
@@ -57,7 +58,8 @@ static char *encode(series *s, wire_series_kind kind, size_t *size)
     return wire_writer_finish(&w, &text, size) ? text : NULL;
 }
 
-/* The series of a study that was found, whose definition is taken. metric: as in find_metric. *text is owned. */
+/* Makes the series of a study that was found, and takes ownership of its definition. metric: as in find_metric. The
+ * caller frees *text. */
 static store_status compute(char **text, size_t *size, const series_key *key, store *from, found_study *found,
                             const wire_metric *metric)
 {
@@ -82,7 +84,7 @@ static store_status compute(char **text, size_t *size, const series_key *key, st
     return status;
 }
 
-/* The state of the study was read before its values, so an answer that is kept is never older than its key says. */
+/* The state of the study is read before its values, so a kept answer is never older than its key. */
 static store_status find_or_compute(http_request *request, int64_t points, found_study *found,
                                     const wire_metric *metric)
 {

@@ -1,4 +1,4 @@
-/* The service itself: alive, ready, version, contract. */
+/* Requests about the service itself: health, readiness, version, contract. */
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/data/algorithm_options.h"
@@ -25,7 +25,7 @@ static void answer_ready(http_request *request)
     http_answer_static(request, 200, "application/json", body, sizeof body - 1);
 }
 
-/* A write has reached the disk, or not; can the database be read, too? */
+/* The outcome of a write is known. Answers after checking whether the database can also be read. */
 static void answer_readiness(pool_task *task)
 {
     http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
@@ -36,13 +36,13 @@ static void answer_readiness(pool_task *task)
         status = store_count_studies(request->app->store, &studies, outcome);
     if (status == STORE_OK)
         answer_ready(request);
-    else if (status == STORE_BUSY && *outcome->message) /* by the disk, or by another process */
+    else if (status == STORE_BUSY && *outcome->message) /* the disk or another process makes it busy */
         http_answer_problem(request, 503, NULL, "%s", outcome->message);
     else
         http_answer_problem(request, 503, NULL, "%s", store_status_text(status));
 }
 
-/* On the writer thread, which has other things to do than to answer thousands of requests. */
+/* Called on the writer thread, which must not spend its time on answering thousands of requests. */
 static void take_outcome(store_probe *probe, const store_error *outcome)
 {
     readiness *r = (readiness *)(void *)probe;

@@ -1,4 +1,4 @@
-/* Creating, showing, listing and deleting studies. */
+/* Creates, shows, lists, changes and deletes studies. */
 #include "proto/changes.h"
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
@@ -40,7 +40,7 @@ typedef struct showing {
     wire_writer w;
     page page;
     char last_id[64];
-    wire_writer damaged; /* their ids: the beginning of an array */
+    wire_writer damaged; /* the ids of damaged studies: the beginning of an array */
     bool any_damaged;
     store_status status; /* of showing a row */
     char etag[40];       /* of one study */
@@ -96,7 +96,7 @@ static void show_listed(void *arg, const store_study *row)
     }
 }
 
-/* Ends the list. s->status says when there is no memory for it. */
+/* Ends the list. If memory runs out, s->status says so. */
 static void end_list(showing *s)
 {
     char *damaged = NULL;
@@ -110,7 +110,7 @@ static void end_list(showing *s)
     free(damaged);
 }
 
-/* ?state= and ?label=key:value. False: they are not valid, and the request is answered. */
+/* ?state= and ?label=key:value. False: they are not valid, and the request has been answered. */
 static bool read_filters(http_request *request, store_study_filter *filter)
 {
     const char *state = request->query[HTTP_QUERY_STATE];

@@ -1,4 +1,4 @@
-/* POST /v1/studies with a form: a definition, and beside it files with the words of its parameters. */
+/* POST /v1/studies with a form: a definition, and files with the words of its parameters. */
 #include "proto/study_form.h"
 #include "bandit/engine.h"
 #include "server/api/calls.h"
@@ -22,7 +22,7 @@ static void answer_reading(http_request *request, wire_status status, const wire
         http_answer_undecodable(request, status, errors);
 }
 
-/* False: answered. */
+/* False: the request has been answered. */
 static bool open_form(http_request *request)
 {
     wire_errors errors = {0};

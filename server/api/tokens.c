@@ -1,4 +1,4 @@
-/* Tokens: made, listed and revoked over HTTP; what the caller's token allows. */
+/* Creates, lists and revokes tokens over HTTP, and shows what the caller's token allows. */
 #include "proto/tokens.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A write on its way. */
+/* A write in progress. */
 typedef struct token_write {
     http_request *request;
     store_lane *lane;
@@ -108,7 +108,7 @@ static bool set_answer(http_request *request, const store_token *token, const ch
     return request->answer.status == 201;
 }
 
-/* The same request gets a refusal later, because the text of a token is never stored. */
+/* A repeat of the request gets a refusal, because the text of a token is never stored. */
 static store_status attach(const http_request *request, const char *id, store_write *write)
 {
     char detail[160];

@@ -1,5 +1,4 @@
-/* Exporting, importing and forking whole studies: GET …/export, POST /v1/studies with an exported file, and
- * POST …/fork. */
+/* Exports, imports and forks whole studies: GET …/export, POST /v1/studies with an exported file, and POST …/fork. */
 #include "proto/changes.h"
 #include "proto/study_file.h"
 #include "server/api/fork_changed.h"
@@ -17,15 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- out ----------------------------------------------------------------------------------------------- */
+/* ---- exports ------------------------------------------------------------------------------------------- */
 
-/* Read on the pool, a part at a time, while the stream is suspended; sent on the HTTP thread. */
+/* An export. The pool reads one part at a time while the stream is suspended; the HTTP thread sends it. */
 typedef struct outgoing {
     study_export *export;
     char *text;
     size_t size, sent;
     bool more;
-    store_status status; /* of what has been read */
+    store_status status; /* of reading */
 } outgoing;
 
 static void outgoing_free(void *context)
@@ -68,7 +67,7 @@ static ptrdiff_t send_part(http_request *request, char *out, size_t n)
 {
     outgoing *o = request->context;
     if (o->status) {
-        http_stream_cut(request); /* so that no client takes it for the whole file */
+        http_stream_cut(request); /* so that no client mistakes it for the whole file */
         return HTTP_STREAM_END;
     }
     if (o->sent == o->size && !o->more)
@@ -104,7 +103,7 @@ void handle_export(http_request *request)
     }
     if (!status) {
         o->more = true;
-        read_part(request); /* a failure at once becomes an answer, not a broken stream */
+        read_part(request); /* an immediate failure becomes an answer, not a broken stream */
         status = o->status;
     }
     if (status == STORE_NOT_FOUND)
@@ -115,9 +114,9 @@ void handle_export(http_request *request)
         http_answer_stream(request, csv ? "text/csv" : "application/x-ndjson", send_part);
 }
 
-/* ---- in ------------------------------------------------------------------------------------------------ */
+/* ---- imports ------------------------------------------------------------------------------------------- */
 
-/* Writes that may be on their way to the disk while the next bytes are read. */
+/* How many writes may be unfinished while the next bytes are read. */
 enum { WRITES_AHEAD = 4 };
 
 typedef struct incoming {
@@ -125,7 +124,7 @@ typedef struct incoming {
     wire_file_reader *reader;
     rebuild *rebuild;
     int64_t source;      /* of a fork: the number of the study that is forked; otherwise 0 */
-    int64_t through;     /* of a fork: later entries are left out */
+    int64_t through;     /* of a fork: the last entry that it has */
     store_status status; /* of showing the study */
     computing_job job;
     http_request *publishing; /* the request, for the job */
@@ -161,13 +160,12 @@ static wire_status take_entry(void *arg, int64_t seq, int64_t time, const char *
     return seq > in->through ? WIRE_OK : rebuild_entry(in->rebuild, seq, time, type, payload, errors);
 }
 
-/* id: of the rebuilt study; NULL: as in the log. False: answered. */
+/* id: of the rebuilt study; NULL: as in the log. False: the request has been answered. */
 static bool open_rebuild(http_request *request, const char *id, int64_t source, int64_t through)
 {
     static const wire_file_sink sink = {.head = take_head, .rows = take_rows, .entry = take_entry};
     if (!request->idempotency_key &&
-        !limit_studies(
-            request)) /* with a key, the study may have been made by the same request: see publish */
+        !limit_studies(request)) /* with a key, the same request may have created the study: see publish */
         return false;
     incoming *in = calloc(1, sizeof *in);
     store_status status = in ? rebuild_new(&in->rebuild, request->app->store, id, true) : STORE_NO_MEMORY;
@@ -211,7 +209,7 @@ static void answer_failure(http_request *request, store_status status)
         answer_exists(request);
     else if (status == STORE_TOO_MANY)
         limit_studies_passed(request);
-    else if (status == STORE_NOT_FOUND) /* an entry names a trial or batch that no earlier entry made */
+    else if (status == STORE_NOT_FOUND) /* an entry names a trial or batch that no earlier entry created */
         http_answer_problem(
             request, 422, NULL,
             "the log contradicts itself: an entry names a trial or batch that does not exist, or "
@@ -225,8 +223,8 @@ static void piece_settled(void *arg)
     http_request *request = arg;
     incoming *in = request->context;
     store_status status = rebuild_status(in->rebuild);
-    /* A repeated request finds the study that it made before. Its key can be looked up once all of it has come.
-     */
+    /* A repeated request finds the study that it created the first time. Its key can be looked up only after the whole
+     * body was received. */
     bool repeated = status == STORE_EXISTS && request->idempotency_key;
     if (status && !repeated)
         answer_failure(request, status);
@@ -248,7 +246,7 @@ void handle_study_import_piece(http_request *request, const char *bytes, size_t 
     wire_errors_clear(&errors);
 }
 
-/* The writer thread: the study is published, or the write has failed. */
+/* Called on the writer thread: the study is published, or the write has failed. */
 static void published(void *arg, store_status status, int64_t number, int64_t last_seq)
 {
     http_request *request = arg;
@@ -281,7 +279,7 @@ static void show_staged(void *arg, const store_study *row)
     wire_writer_clear(&w);
 }
 
-/* A job: everything is staged. If the study can be loaded, it is published and the request answered. */
+/* A job that runs when everything is staged. If the study can be loaded, it is published and the request answered. */
 static void publish(computing_job *job)
 {
     incoming *in = (incoming *)((char *)job - offsetof(incoming, job));
@@ -345,7 +343,7 @@ void handle_study_import(http_request *request)
 
 /* ---- forks ---------------------------------------------------------------------------------------------- */
 
-/* Where a fork ends. */
+/* The position in the log at which a fork ends. */
 typedef struct fork_point {
     int64_t study, told_seq;
     char *definition; /* of the study; owned */
@@ -363,7 +361,8 @@ static void take_trial(void *arg, const store_trial *row)
     ((fork_point *)arg)->told_seq = row->told_seq;
 }
 
-/* Sets point->told_seq to the log position of the trial's result; without a trial, beyond the last. False: answered. */
+/* Sets point->told_seq to the log position of the trial's result, or, if the request names no trial, to a position
+ * after the last one. False: the request has been answered. */
 static bool find_fork_point(http_request *request, const wire_fork *wanted, fork_point *point)
 {
     store_error error = {0};
@@ -388,7 +387,7 @@ static bool find_fork_point(http_request *request, const wire_fork *wanted, fork
     return told;
 }
 
-/* Reads the log of the study, and rebuilds the fork from it. False: answered. */
+/* Reads the log of the study, and rebuilds the fork from it. False: the request has been answered. */
 static bool copy_log(http_request *request)
 {
     incoming *in = request->context;

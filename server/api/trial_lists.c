@@ -1,4 +1,4 @@
-/* Reading trials: the list, and one trial with its whole history. */
+/* Shows trials: the list, and one trial with its whole history. */
 #include "proto/arrays.h"
 #include "proto/trials.h"
 #include "server/api/handlers.h"
@@ -14,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A page of trials: rows first, then their features at once. */
+/* A page of trials: first the rows are read, then their features together. */
 typedef struct listing {
     store *store;
     int64_t study;
     definition_cache *definitions;
-    const wire_study *definition; /* of the cache */
+    const wire_study *definition; /* from the cache */
     const wire_metric *objective;
-    int64_t listed;    /* as of trial_context */
-    size_t width;      /* numbers of a point; 0: the candidates are known by a kernel matrix alone */
+    int64_t listed;    /* as in trial_context */
+    size_t width;      /* numbers per point; 0: the domain is a kernel matrix */
     store_trial *rows; /* copies, with their strings */
     size_t n, capacity;
     double *points;      /* n x width */
@@ -45,7 +45,7 @@ static void take_study(void *arg, const store_study *row)
     l->objective = wire_objective(l->definition);
 }
 
-/* Finds the request's study. False: answered. */
+/* Finds the request's study. False: the request has been answered. */
 static bool open_listing(listing *l, http_request *request)
 {
     store_error error = {0};
@@ -99,7 +99,7 @@ static void take_row(void *arg, const store_trial *row)
         l->status = STORE_NO_MEMORY;
 }
 
-/* The features and keys of all rows. */
+/* Reads the features and keys of all rows. */
 static void read_points(listing *l)
 {
     store_error error = {0};
@@ -128,7 +128,7 @@ static wire_trial view(const listing *l, size_t i)
     return trial_view(&l->rows[i], &of, l->width > 0 ? l->points + i * l->width : NULL, l->keys[i].text);
 }
 
-/* Do pages begin after an id? Otherwise after a number of trials. */
+/* Do pages begin after an id? If not, they begin after a number of trials. */
 static bool by_id(const trial_order *order, const trial_ranges *ranges)
 {
     return trial_order_is_stored(order) && ranges->n == 0;

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what to sort by ----------------------------------------------------------------------------------- */
+/* ---- the sort key -------------------------------------------------------------------------------------- */
 
-/* With a colon: a prefix of a name. */
+/* A text with a colon is a prefix; a name follows it. */
 static const struct {
     const char *text;
     trial_sort sort;
@@ -84,7 +84,7 @@ bool trial_order_is_stored(const trial_order *order)
 /* ---- sorting ------------------------------------------------------------------------------------------- */
 
 typedef struct sort_key {
-    double by; /* NaN: nothing to sort by */
+    double by; /* NaN: the trial has no such value */
     int64_t trial, candidate;
 } sort_key;
 
@@ -108,7 +108,7 @@ static double key_of(const store_trial *row, const collection *c)
     case TRIALS_BY_METRIC:
         return trial_metric_value(row, c->order->name, false);
     case TRIALS_BY_PARAMETER:
-        break; /* read for all at once */
+        break; /* read later for all trials together */
     }
     return NAN;
 }
@@ -125,8 +125,8 @@ static void collect(void *arg, const store_trial *row)
     c->keys[c->n++] = (sort_key){.by = key_of(row, c), .trial = row->trial, .candidate = row->candidate};
 }
 
-/* Reads the trials' points, some at a time: leaves out those outside the ranges, and sets the keys to one coordinate if
- * that is sorted by. */
+/* Reads the trials' points, some at a time. Leaves out trials outside the ranges. If the list is sorted by a
+ * coordinate, sets the keys to it. */
 static store_status take_points(collection *c, store_error *err)
 {
     enum { AT_ONCE = 1024, NUMBERS = 1 << 18 };

@@ -11,7 +11,7 @@ typedef enum trial_sort {
     TRIALS_BY_ID,
     TRIALS_BY_VALUE,
     TRIALS_BY_TIME,
-    TRIALS_BY_METRIC,   /* a recorded one */
+    TRIALS_BY_METRIC,   /* a recorded metric */
     TRIALS_BY_PARAMETER /* or a feature */
 } trial_sort;
 
@@ -36,14 +36,14 @@ typedef struct trial_source {
     store *store;
     int64_t study;
     const wire_study *definition;
-    size_t width; /* numbers of a point; 0: the candidates are known by a kernel matrix alone */
+    size_t width; /* numbers per point; 0: the domain is a kernel matrix */
     const store_trial_filter *filter;
     const trial_ranges *ranges;
 } trial_source;
 
-/* The ids of the trials of the source in its ranges, in this order: those at `skip` and after it, at most `most`. Trials without what
- * is sorted by come last in either order; equal ones are in the order of their ids. Reads every trial of the source.
- * *ids: to be freed. */
+/* Lists the ids of the source's trials that are in its ranges, in this order, from position `skip` on, at most `most`.
+ * Trials without the value that they are sorted by come last in either direction; equal ones are in the order of their
+ * ids. Reads every trial of the source. The caller frees *ids. */
 store_status trial_order_ids(int64_t **ids, size_t *n, const trial_source *from, const trial_order *order,
                              size_t skip, size_t most, store_error *err);
 

@@ -21,14 +21,14 @@ static const wire_metric *metric_named(const wire_study *definition, const char 
     return i < definition->n_metrics ? &definition->metrics[i] : NULL;
 }
 
-/* `text` after the prefix; NULL: it does not begin with it. */
+/* The part of `text` after the prefix; NULL: it does not begin with the prefix. */
 static const char *after(const char *text, const char *prefix)
 {
     size_t n = strlen(prefix);
     return strncmp(text, prefix, n) == 0 ? text + n : NULL;
 }
 
-/* Finds what the name stands for. False: it has answered. */
+/* Finds the metric or parameter with the name. False: the request has been answered. */
 static bool find(trial_range *out, const wire_study *definition, const char *name, http_request *request)
 {
     const wire_metric *metric = metric_named(definition, name);
@@ -58,7 +58,7 @@ static bool find(trial_range *out, const wire_study *definition, const char *nam
     return true;
 }
 
-/* The parameter if its values are words; else NULL. */
+/* The parameter if its values are words; otherwise NULL. */
 static const wire_parameter *of_words(const trial_range *range, const wire_study *definition)
 {
     if (range->metric || definition->domain_type != WIRE_DOMAIN_SPACE)
@@ -67,7 +67,7 @@ static const wire_parameter *of_words(const trial_range *range, const wire_study
     return p->type == WIRE_PARAMETER_CATEGORICAL || p->type == WIRE_PARAMETER_BOOLEAN ? p : NULL;
 }
 
-/* The bound that the text stands for; NaN: it is none. */
+/* The bound as a number; NaN: the text is not a valid bound. */
 static double read_bound(const wire_parameter *words, const char *text)
 {
     double value;
@@ -139,7 +139,7 @@ void trial_ranges_clear(trial_ranges *ranges)
 
 static bool is_inside(const trial_range *range, double value)
 {
-    return value >= range->low && value <= range->high; /* NaN is not */
+    return value >= range->low && value <= range->high; /* false for NaN */
 }
 
 bool trial_ranges_have_values(const trial_ranges *ranges, const store_trial *row)

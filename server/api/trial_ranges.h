@@ -9,7 +9,7 @@
 /* low <= value <= high. A trial without such a value is outside. */
 typedef struct trial_range {
     const char *metric; /* borrowed from the definition; NULL: a parameter or feature */
-    bool objective;     /* the metric whose value a trial has by itself */
+    bool objective;     /* it is the first objective, whose value is the trial's own */
     size_t column;      /* of the parameter in a point */
     double low, high;   /* -INFINITY, INFINITY: not given */
 } trial_range;
@@ -20,9 +20,9 @@ typedef struct trial_ranges {
     bool of_points; /* some are of parameters */
 } trial_ranges;
 
-/* Reads the ranges of the request. NAME is a metric or a parameter; where it is both, metric:NAME or parameter:NAME.
- * Bounds of a categorical parameter are words of it, in the order of the definition. If they are not valid, it answers
- * and returns false. */
+/* Reads the ranges of the request. NAME is a metric or a parameter; if both have the name, it is metric:NAME or
+ * parameter:NAME. The bounds of a categorical parameter are two of its words, in the order of the definition. If the
+ * ranges are not valid, it answers and returns false. */
 bool trial_ranges_read(trial_ranges *out, const wire_study *definition, http_request *request);
 
 void trial_ranges_clear(trial_ranges *ranges);

@@ -1,4 +1,4 @@
-/* Ask, tell, and the other requests that change a trial: decoded, and given to the study. */
+/* Ask, tell, and the other requests that change a trial. They are decoded here and given to the study. */
 #include "proto/changes.h"
 #include "server/api/calls.h"
 #include "server/api/handlers.h"

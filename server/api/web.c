@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Everything comes from this server, no script runs inside the page's text, and no other site may frame it. A browser
- * keeps a file, but asks each time whether it has changed. */
+/* Everything must come from this server, scripts in the page's text do not run, and no other site may frame the page. A
+ * browser caches a file, but asks each time whether it has changed. */
 static const http_header document_headers[] = {
     {"Cache-Control", "no-cache"},
     {"Content-Security-Policy",
@@ -17,8 +17,8 @@ static const http_header document_headers[] = {
     {0},
 };
 
-/* A policy is about the document that loads a script or a style sheet. In these files' own answers it would have no
- * effect, and a first view has more than thirty of them. */
+/* A policy applies to the document that loads a script or a style sheet. In the answers with these files it would have
+ * no effect, and the first view of the dashboard loads more than thirty of them. */
 static const http_header part_headers[] = {
     {"Cache-Control", "no-cache"},
     {0},

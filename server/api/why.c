@@ -1,5 +1,5 @@
-/* GET …/trials/{number}/why. The answers are computed one after the other, apart from the studies, so that planning
- * and other requests go on. */
+/* GET …/trials/{number}/why. The answers are computed one after the other, independently of the studies in memory, so
+ * that planning and other requests continue. */
 #include "proto/why.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
@@ -14,17 +14,17 @@
 
 typedef struct asked {
     computing_job job;
-    pool_task turn; /* its place among those that wait */
+    pool_task turn; /* its place among the requests that wait */
     http_request *request;
     planned_trial trial;
 } asked;
 
-/* One at a time, since each may need as much memory as a study; callers take turns. */
+/* Only one answer is computed at a time, since each may need as much memory as a study. Callers take turns. */
 static struct {
     pthread_mutex_t lock;
     pthread_once_t once;
     fair_queue waiting;
-    bool busy; /* one is in progress */
+    bool busy; /* an answer is being computed */
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT};
 
 static void begin_line(void)

@@ -12,16 +12,17 @@ enum { SEQUENTIAL = 0, PTHREADS = 1 };
 
 /* ---- buffers ------------------------------------------------------------------------------------------- */
 
-/* Each call of OpenBLAS takes a buffer, and gives it back at its end. Buffers stay mapped for later calls. Where a
- * new one cannot be mapped, OpenBLAS tries again for ever. So all are mapped at the start. */
+/* Each call of OpenBLAS takes a buffer, and gives it back at its end. Buffers stay mapped for later calls. If a new one
+ * cannot be mapped, OpenBLAS tries again for ever. So all buffers are mapped at the start. */
 
-enum { BUFFER = 128 << 20 }; /* bytes of one, at most, on all processors that Debian builds for */
+enum { BUFFER = 128 << 20 }; /* the most bytes of a buffer on any processor that Debian builds for */
 
 /* OpenBLAS exports these, and no header declares them. */
 void *blas_memory_alloc(int purpose) __attribute__((weak));
 void blas_memory_free(void *buffer) __attribute__((weak));
 
-/* The number of buffers that OpenBLAS has; with more callers it warns, and with many more it ends the program. */
+/* The number of buffers that OpenBLAS has. With more callers it prints a warning, and with many more it ends the
+ * program. */
 static size_t most_callers(void)
 {
     static const char name[] = "MAX_THREADS=";

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Callers at one time that every build for Debian serves. */
+/* Every Debian build of OpenBLAS serves this many callers at one time. */
 enum { BLAS_MOST_CALLERS = 256 };
 
 /* Call before the first use. callers: how many threads may use it at one time. False: the reason, and what to do,
@@ -17,7 +17,7 @@ bool blas_prepare(size_t callers);
  * differently. */
 const char *blas_kernels(void);
 
-/* OpenBLAS's version; "" when it does not say. out has room for size bytes. */
+/* OpenBLAS's version; "" if it does not report one. out has room for size bytes. */
 void blas_version(char *out, size_t size);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct account {
 
 struct budget {
     pthread_mutex_t lock;
-    void *accounts; /* tsearch tree of those that hold something */
+    void *accounts; /* tsearch tree of the holders that hold something */
     size_t used;
 };
 
@@ -59,7 +59,7 @@ static account *find(const budget *b, const char *holder)
     return found ? *found : NULL;
 }
 
-/* The holder's share of the total: half of what the others leave, and one at least. */
+/* The holder's share of the total: half of the amount that the others leave, but at least one. */
 static size_t share(const budget *b, const account *a, size_t total)
 {
     size_t others = b->used - (a ? a->held : 0);
@@ -67,8 +67,8 @@ static size_t share(const budget *b, const account *a, size_t total)
     return left - left / 2;
 }
 
-/* With the lock. Without memory for an account nothing is counted: the holder had nothing, so that it is not full, and
- * whoever called finds out about the memory soon. */
+/* Call it with the lock held. If there is no memory for an account, nothing is counted. That does little harm: the
+ * holder had nothing, and the caller will soon notice that memory has run out. */
 static void add(budget *b, account *a, const char *holder, size_t n)
 {
     if (!a) {
@@ -132,7 +132,7 @@ void budget_give(budget *b, const char *holder, size_t n)
     pthread_mutex_lock(&b->lock);
     account *a = find(b, holder);
     if (a) {
-        n = n < a->held ? n : a->held; /* less, when there was no memory to count it */
+        n = n < a->held ? n : a->held; /* it is less if there was no memory to count it */
         a->held -= n;
         b->used -= n;
         if (a->held == 0) {

@@ -13,7 +13,7 @@ int64_t clock_now(void)
     if (now.tv_sec > last_moment / 1000)
         return last_moment;
     int64_t milliseconds = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    return milliseconds < 1 ? 1 : milliseconds; /* stored, 0 stands for "never" */
+    return milliseconds < 1 ? 1 : milliseconds; /* a stored 0 means "never" */
 }
 
 double clock_steady(void)

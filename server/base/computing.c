@@ -1,6 +1,7 @@
-/* Who computes. Accounts are compared by virtual time (start-time fair queueing: Goyal, Vin and Cheng, 1997): what
- * waits is taken in the order of what its account had used when it began to wait, and an account that was idle begins
- * at the smallest of those that are not, so that nobody saves up time, and nobody pays for having been alone. */
+/* Decides which threads compute. Accounts are compared by virtual time (start-time fair queueing: Goyal, Vin and
+ * Cheng, 1997). A thread or job that waits is ordered by the time that its account had used when the wait began. An
+ * account that was idle begins at the smallest time of the active accounts. So no account saves up time while it is
+ * idle, and none pays later for having computed alone. */
 #include "server/base/computing_internal.h"
 
 #include "server/base/clock.h"
@@ -13,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Seconds. A thread keeps its permit for a slice at least; where a new job waits, which may be a short one, for less.
- * To change over costs some 0.02 ms. */
+/* Seconds. A thread keeps its permit for at least one slice. While a new job waits, which may be short, the slice is
+ * shorter. Switching to another thread costs about 0.02 ms. */
 static const computing_slices SLICES = {.usual = 0.010, .before_new = 0.001};
 
 /* The scheduler may let a thread keep its processor for milliseconds, and a request passes through five threads. So
- * computing threads offer to yield in between. */
+ * computing threads yield more often than that. */
 static const double YIELD_EVERY = 0.0005;
 
-enum { MOST_PUT_DOWN = 256 }; /* threads beyond the permits: so many jobs may be put down at once */
+enum { MOST_PUT_DOWN = 256 }; /* threads beyond the permits: this many jobs may be suspended at once */
 
 _Thread_local computing_thread *computing_self;
 
@@ -38,7 +39,7 @@ static void charge(computing_thread *t, double now)
     t->charged = now;
 }
 
-/* The smallest use of an account that is active. */
+/* The smallest virtual time of an active account. */
 static double smallest_use(const struct computing *c, double now)
 {
     double smallest = INFINITY;
@@ -107,7 +108,7 @@ static bool can_begin(const struct computing *c)
     return c->idle || c->n_threads < c->most_threads;
 }
 
-/* A thread without work: one of the cache, or a new one. NULL: there is none. */
+/* A thread without work, from the cache or a new one. NULL: there is none. */
 static computing_thread *find_thread(struct computing *c)
 {
     computing_thread *t = c->idle;
@@ -126,7 +127,7 @@ static computing_thread *find_thread(struct computing *c)
     pthread_cond_destroy(&t->wake);
     free(t->workers);
     free(t);
-    c->most_threads = c->n_threads; /* what there is must do */
+    c->most_threads = c->n_threads; /* the existing threads must suffice */
     return NULL;
 }
 
@@ -138,7 +139,7 @@ static void grant(computing_thread *t)
     pthread_cond_signal(&t->wake);
 }
 
-/* The next job begins. False: there is no thread for it. */
+/* Begins the next job. False: there is no thread for it. */
 static bool begin_next(struct computing *c)
 {
     computing_thread *t = find_thread(c);
@@ -174,7 +175,7 @@ void computing_dispatch(struct computing *c)
     while (c->free > 0 && more) {
         const ready_entry *job = can_begin(c) ? c->new_jobs.first : NULL, *thread = c->put_down.first;
         if (job && (!thread || job->key <= thread->key))
-            begin_next(c); /* where it cannot, can_begin says so from now on */
+            begin_next(c); /* if it cannot, can_begin returns false from now on */
         else if (thread)
             take_up_next(c);
         else
@@ -201,7 +202,7 @@ void computing_acquire(computing_thread *t)
 
 /* ---- checkpoints --------------------------------------------------------------------------------------- */
 
-/* Is it somebody else's turn? With the lock. */
+/* Is it somebody else's turn? Call it with the lock held. */
 static bool is_others_turn(const computing_thread *t, double now)
 {
     const struct computing *c = t->c;
@@ -229,8 +230,8 @@ static bool should_yield(computing_thread *t, double now)
     return due;
 }
 
-/* Of a step that may be a long one: the processor's time, of which other processes take nothing. That clock is slower
- * to read; the step counts from when it was read last, shortly before. */
+/* Measures a step that may be a long one, in processor time, which excludes the time of other processes. That clock is
+ * slower to read, so the step is counted from the last reading, which was shortly before its start. */
 static void note_step(computing_thread *t, double now)
 {
     bool may_be_long = now - t->checked > YIELD_EVERY;
@@ -304,7 +305,7 @@ void computing_wait_end(struct computing *c)
 
 /* ---- threads ------------------------------------------------------------------------------------------- */
 
-/* With the lock. */
+/* Call it with the lock held. */
 static void run_job(computing_thread *t)
 {
     struct computing *c = t->c;
@@ -320,7 +321,7 @@ static void run_job(computing_thread *t)
         pool_release(c->pool);
     pthread_mutex_lock(&c->lock);
     computing_release(t);
-    while (t->n_workers > 1) /* a helper that has come too late */
+    while (t->n_workers > 1) /* a helper may have come too late for tiles */
         pthread_cond_wait(&t->wake, &c->lock);
     t->workers[0] = false;
     end_account(c, t->account);
@@ -385,7 +386,7 @@ void computing_read_statistics(struct computing *c, computing_statistics *out)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- start and end ------------------------------------------------------------------------------------- */
 
 struct computing *computing_new(size_t permits, pool *p)
 {

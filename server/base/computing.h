@@ -1,13 +1,13 @@
-/* Long jobs (planning a batch, loading an engine, predictions), of any length and number, side by side.
+/* Runs long jobs (planning a batch, loading an engine, predictions) side by side. They may be of any length and number.
  *
- * A job is ordinary code on a thread of its own, from a cache of threads. Permits say who computes: a thread works only
- * while it holds one. At a checkpoint (bandit_pause, and between tiles) a thread whose time slice is over gives its
- * permit to the thread or new job whose account has used least; so a job of 5 ms does not wait for one of 100 s. What a
- * job computes cannot depend on that: it is put down and taken up where it is. Permits that no job wants go to helpers,
- * which take tiles of those that run.
+ * A job is ordinary code on a thread of its own, from a cache of threads. Permits decide which threads compute: a
+ * thread works only while it holds one. At a checkpoint (bandit_pause, and between tiles) a thread whose time slice is
+ * over gives its permit to the thread or new job whose account has used the least time; so a job of 5 ms does not wait
+ * for one of 100 s. This cannot change a job's result: the job is suspended, and continues where it was. Permits that
+ * no job needs go to helpers, which take tiles of the running jobs.
  *
- * An account is what shares are counted by: a study has one. All functions may be called by any thread, except where it
- * says otherwise. */
+ * Shares of time are counted by account; each study has one. All functions may be called by any thread, unless their
+ * comments say otherwise. */
 #ifndef SERVER_BASE_COMPUTING_H
 #define SERVER_BASE_COMPUTING_H
 
@@ -28,11 +28,12 @@ typedef struct computing_job {
     ready_entry ready;
 } computing_job;
 
-/* permits >= 1: how many threads compute at once. p: is kept from ending while there are jobs, which may submit to
- * it; NULL: they do not. NULL if no thread can be created. */
+/* permits >= 1: how many threads compute at once. p: a pool that jobs may submit tasks to, and that therefore does not
+ * end while there are jobs; NULL: they submit none. Returns NULL if no thread can be created. */
 struct computing *computing_new(size_t permits, pool *p);
 
-/* Its jobs share by weight with those of other accounts. NULL: out of memory. */
+/* The account's jobs share the processors with those of other accounts, in proportion to the weights. NULL: out of
+ * memory. */
 computing_account *computing_account_new(struct computing *c, double weight);
 void computing_account_free(struct computing *c,
                             computing_account *account); /* jobs may still run; NULL is fine */
@@ -40,29 +41,29 @@ void computing_account_free(struct computing *c,
 /* account NULL: that of all jobs that belong to no study. */
 void computing_submit(struct computing *c, computing_job *job, computing_account *account);
 
-/* Jobs of this account, or all jobs, are given up: those in progress at their next checkpoint, later ones at their
- * first. For ever. */
+/* Gives up the jobs of this account, or all jobs: those in progress at their next checkpoint, and every later one at
+ * its first. This cannot be undone. */
 void computing_cancel(computing_account *account);
 void computing_stop(struct computing *c);
 
-/* The executor for engine calls, which only jobs may make. */
+/* The executor for engine calls. Only jobs may make such calls. */
 bandit_executor computing_executor(struct computing *c);
 
-/* In a job: it waits for something else than a processor in between. Others compute. */
+/* Between these two calls, a job waits for something other than a processor, and gives others its permit. */
 void computing_wait_begin(struct computing *c);
 void computing_wait_end(struct computing *c);
 
 typedef struct computing_statistics {
     size_t permits;
     size_t jobs;         /* begun or not */
-    size_t waiting;      /* of them: those that wait for a permit, and their tiles that do */
+    size_t waiting;      /* jobs, and tiles of jobs, that wait for a permit */
     size_t threads;      /* of the cache */
-    double longest_step; /* seconds of a processor: the most between two checkpoints so far */
+    double longest_step; /* the most processor seconds between two checkpoints so far */
 } computing_statistics;
 
 void computing_read_statistics(struct computing *c, computing_statistics *out);
 
-/* Finishes all jobs, then ends the threads. No account is freed after it. NULL is fine. */
+/* Finishes all jobs, then ends the threads. No account may be freed after it. NULL is fine. */
 void computing_free(struct computing *c);
 
 #endif

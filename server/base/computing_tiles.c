@@ -1,4 +1,4 @@
-/* for_each: the tiles of a job, taken by its own thread and by helpers. */
+/* for_each: a job's own thread and helpers take the tiles of the job. */
 #include "server/base/computing_internal.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@ static void unlink_tiles(struct computing *c, const computing_tiles *tiles)
     *link = tiles->next;
 }
 
-/* Takes the next tile, of which there is one, and runs it without the lock. */
+/* Takes the next tile, which must exist, and runs it without the lock. */
 static void run_tile(computing_thread *t, computing_tiles *tiles)
 {
     struct computing *c = t->c;
@@ -46,8 +46,8 @@ void computing_begin_help(computing_thread *t, computing_tiles *tiles)
     boss->n_workers++;
 }
 
-/* Has the for_each that t is to help with tiles left? It may have ended, and another one may be in its place: that one
- * will do, if it is of the same job, which does not end before t has left it. */
+/* Does the for_each that t helps with have tiles left? It may have ended, and another one may have its address. That
+ * one is as good if it belongs to the same job, which does not end before t has left it. */
 static bool has_tiles(const computing_thread *t)
 {
     const computing_tiles *tiles = t->c->tiles;
@@ -66,7 +66,7 @@ void computing_help(computing_thread *t)
     computing_release(t);
     t->boss->workers[t->worker] = false;
     t->boss->n_workers--;
-    pthread_cond_signal(&t->boss->wake); /* its job may be over but for this */
+    pthread_cond_signal(&t->boss->wake); /* its job may wait only for this */
 }
 
 static void for_each(void *context, size_t n, bandit_task *task, void *arg)

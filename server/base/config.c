@@ -187,7 +187,7 @@ static bool set_defaults(server_config *out)
     return true;
 }
 
-/* Checks that depend on more than one value, and the values that follow from others. */
+/* Makes the checks that depend on more than one value, and sets the values that follow from others. */
 static bool conclude(server_config *out)
 {
     bool loopback = true;

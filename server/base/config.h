@@ -59,13 +59,13 @@ typedef enum config_outcome { CONFIG_RUN, CONFIG_HELP, CONFIG_WRONG } config_out
 config_outcome config_read(server_config *out, int argc, char **argv);
 void config_clear(server_config *config); /* after every outcome */
 
-/* Warns, in the log, of variables called BANDITD_… that no option and no client has. */
+/* Logs a warning for each environment variable BANDITD_… that neither an option nor a client uses. */
 void config_warn_of_unknown(void);
 
 /* Prints the options, their defaults and their environment variables on standard output. */
 void config_print_help(void);
 
-/* Does libpq take a password from this URI, or these settings? */
+/* Would libpq take a password from this URI, or from these settings? */
 bool config_has_password(const char *uri);
 
 #endif

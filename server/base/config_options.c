@@ -36,7 +36,7 @@ static bool is_list(const char *text, bool (*is_item)(const char *item, size_t n
     return true;
 }
 
-/* A host as requests name it, without a port: a name, an IPv4 address, or an IPv6 address in brackets. */
+/* A host in the form of requests, without a port: a name, an IPv4 address, or an IPv6 address in brackets. */
 static bool is_host(const char *item, size_t n)
 {
     static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._";
@@ -46,7 +46,7 @@ static bool is_host(const char *item, size_t n)
     return n > 0 && strspn(item, letters) == n;
 }
 
-/* An origin as browsers send it (RFC 6454, 6.2): without a path, even without a slash at the end. */
+/* An origin in the form that browsers send (RFC 6454, 6.2): without a path, and without a slash at the end. */
 static bool is_origin(const char *item, size_t n)
 {
     const char *name = memmem(item, n, "://", 3);

@@ -5,7 +5,7 @@ void fair_queue_init(fair_queue *q)
     *q = (fair_queue){.last = &q->first};
 }
 
-/* Puts a class that is not empty at the end of the turns. */
+/* Puts a class that is not empty at the end of the list of turns. */
 static void line_up(fair_queue *q, fair_class *c)
 {
     c->next = NULL;

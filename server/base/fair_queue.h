@@ -1,8 +1,8 @@
 /* A queue of tasks that is fair between callers: it takes one task of each caller in turn, and the tasks of one caller
- * in order. However many tasks one caller has queued, another's first task waits for one of them at most.
+ * in order. However many tasks one caller has queued, the first task of another caller waits for at most one of them.
  *
- * Callers are numbers that are hashed to classes, and two callers may meet in one (stochastic fairness queueing,
- * P. McKenney, INFOCOM 1990); so nothing is allocated, and a class costs nothing while it is empty. */
+ * Callers are numbers that are hashed to classes, and two callers may get the same class (stochastic fairness queueing,
+ * P. McKenney, INFOCOM 1990). So nothing is allocated, and a class costs nothing while it is empty. */
 #ifndef SERVER_BASE_FAIR_QUEUE_H
 #define SERVER_BASE_FAIR_QUEUE_H
 
@@ -14,7 +14,7 @@ enum { FAIR_CLASSES = 1024 };
 
 typedef struct fair_class {
     pool_task *first, **last;
-    struct fair_class *next; /* whose turn is next */
+    struct fair_class *next; /* the class whose turn is next */
 } fair_class;
 
 /* Its owner guards it by a lock. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of versions before `fixed`. SECURITY.md has the table for readers. */
+/* Problems of versions before `fixed`. SECURITY.md has the table for readers. */
 static const struct {
     const char *name, *tested, *fixed, *known;
 } libraries[] = {

@@ -110,7 +110,7 @@ static void write_url(const socket_address *bound, bool tls, char *url, size_t s
     }
 }
 
-/* Removes the socket file of a server that was killed: one to which no connection is accepted. */
+/* Removes the socket file of a server that was killed, that is a file on which no connection is accepted. */
 static void remove_stale(const socket_address *address, socklen_t size)
 {
     struct stat info;
@@ -180,7 +180,7 @@ failed:
     return false;
 }
 
-/* The address of the socket, relative to its open folder: an address has room for 107 bytes, and the folder's
+/* The address of the socket, relative to its open folder, because an address has room for 107 bytes, and the folder's
  * name may be longer. On success *folder is open. */
 static bool private_address(const char *db, socket_address *out, int *folder)
 {
@@ -214,7 +214,7 @@ bool listener_open_private(listener *out, const char *db)
         goto failed;
     remove_stale(&address, sizeof address.local);
     out->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* A socket file gets the mode that the socket has at bind, so the file is never open to others. */
+    /* A socket file gets the mode that the socket has at bind, so other users can never connect. */
     if (out->fd < 0 || fchmod(out->fd, S_IRUSR | S_IWUSR) != 0 ||
         bind(out->fd, &address.any, sizeof address.local) != 0)
         goto failed;

@@ -48,13 +48,13 @@ const char *log_format(const char *format, ...)
     return buffer;
 }
 
-/* U+0080 to U+009F: terminals act on some of these. */
+/* U+0080 to U+009F: terminals interpret some of these as commands. */
 static bool is_second_control(const char *c)
 {
     return (unsigned char)c[0] == 0xc2 && (unsigned char)c[1] >= 0x80 && (unsigned char)c[1] < 0xa0;
 }
 
-/* Can the value stand without quotes, so that a reader can split the line at blanks? */
+/* Can the value be written without quotes, so that a reader can split the line at blanks? */
 static bool is_plain(const char *value)
 {
     if (!*value)
@@ -86,7 +86,7 @@ static void text_pair(FILE *out, const char *key, const char *value)
     fputc('"', out);
 }
 
-/* The line of an event, with its end; NULL: out of memory. Free it with free(). */
+/* The line of an event, including its newline; NULL: out of memory. Free it with free(). */
 static char *line_of(log_level level, const char *event, va_list args, size_t *size)
 {
     char *line = NULL;
@@ -111,7 +111,7 @@ static char *line_of(log_level level, const char *event, va_list args, size_t *s
         wire_object_end(&w);
         char *object;
         if (wire_writer_finish(&w, &object, size)) {
-            object[(*size)++] = '\n'; /* replaces the NUL: the line is written by its length */
+            object[(*size)++] = '\n'; /* replaces the NUL, which is not needed: the line has a length */
             line = object;
         }
     } else {

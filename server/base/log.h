@@ -13,9 +13,9 @@ bool log_level_parse(log_level *out, const char *name);
 void log_configure(log_level level, bool json);
 bool log_enabled(log_level level);
 
-/* From log_start to log_stop a thread of its own writes the lines, so that nobody waits for the log. Before and
- * after, each line is written at once. log_start: false if no thread could be started. log_stop waits a second at
- * most for a log that nobody reads. log_lines_dropped: lines that had no room in the queue. */
+/* Between log_start and log_stop a separate thread writes the lines, so that no other thread waits for the log. Before
+ * and after, each line is written at once. log_start: false if no thread could be started. If nobody reads the log,
+ * log_stop waits for one second at most. log_lines_dropped: the number of lines that had no room in the queue. */
 bool log_start(void);
 void log_stop(void);
 uint64_t log_lines_dropped(void);

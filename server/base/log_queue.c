@@ -17,7 +17,7 @@ typedef struct line {
 STAILQ_HEAD(line_list, line);
 
 static struct {
-    pthread_mutex_t lock; /* guards the rest but the counts */
+    pthread_mutex_t lock; /* guards the other members, except the counts */
     pthread_cond_t filled, written;
     struct line_list lines;
     size_t bytes; /* of the lines in the list, and of those being written */
@@ -28,7 +28,7 @@ static struct {
     atomic_uint_fast64_t dropped;
 } queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .descriptor = STDERR_FILENO};
 
-/* A log that cannot be written to must not stop the service: what fails is left out. */
+/* A log that cannot be written to must not stop the service, so text that cannot be written is left out. */
 static void write_text(const char *text, size_t size)
 {
     while (size > 0) {
@@ -42,7 +42,7 @@ static void write_text(const char *text, size_t size)
     }
 }
 
-/* Says how many lines were dropped since it was last said. */
+/* Writes how many lines were dropped since the last such line. */
 static void say_dropped(uint64_t *said)
 {
     uint64_t dropped = atomic_load(&queue.dropped);

@@ -10,12 +10,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Each kind of thread has its own. A thread that submits never waits for a nicer one, which may have lost its processor
- * while it held the lock: the lock is only for the threads of the lane, which are equally nice. */
+/* Each kind of thread has its own lane. A thread that submits a task takes no lock, so it never waits for a nicer
+ * thread that lost its processor while it held the lock. Only the threads of the lane, which are equally nice, use the
+ * lock. */
 typedef struct lane {
-    _Atomic(pool_task *) arrived; /* the newest first; they go to the queue when a thread takes one */
-    sem_t work;                   /* the tasks that no thread has come for */
-    atomic_size_t n;              /* the same, to be shown */
+    _Atomic(pool_task *) arrived; /* the newest first; moved to the queue when a thread takes a task */
+    sem_t work;                   /* counts the tasks that no thread has taken */
+    atomic_size_t n;              /* the same number, for pool_queued */
     pthread_mutex_t lock;
     fair_queue queue;
     size_t n_threads;
@@ -25,7 +26,7 @@ enum { STOPPING = 1, TASK = 2 };
 
 struct pool {
     lane lanes[POOL_PRIORITIES];
-    /* STOPPING, and a TASK for each that is queued, running, or held for: it may submit others. */
+    /* STOPPING, plus a TASK for each task that is queued or running and for each hold: these may submit tasks. */
     atomic_size_t state;
     size_t n_threads;
     pthread_t *threads;
@@ -36,7 +37,7 @@ void pool_hold(pool *p)
     atomic_fetch_add(&p->state, TASK);
 }
 
-/* Nothing is left to do, and each thread finds out. With the last post the pool may be freed. */
+/* Nothing is left to do. Wakes each thread so that it ends. After the last post the pool may be freed. */
 static void end_threads(pool *p)
 {
     size_t left[POOL_PRIORITIES];
@@ -67,11 +68,11 @@ static void move_arrived(lane *l)
     }
 }
 
-/* NULL: the threads end. */
+/* Waits for a task. NULL: the threads end. */
 static pool_task *take(lane *l)
 {
     while (sem_wait(&l->work) != 0)
-        continue; /* a signal */
+        continue; /* interrupted by a signal */
     pthread_mutex_lock(&l->lock);
     move_arrived(l);
     pool_task *task = fair_queue_take(&l->queue);

@@ -1,8 +1,8 @@
-/* The pool has serving threads, which run short tasks (asks, tells, actor turns), and reading threads, for what may take
- * longer (pages of history, series, exports, large bodies), so that short tasks never queue behind long ones. There is
- * one reading thread fewer, so that readers leave a processor free: a thread that has to wake up on a busy one may wait
- * for the scheduler's next ticks, 4 ms each, however nice the reader is. Where tasks queue, callers take turns
- * (fair_queue.h). Computations are jobs of computing.h. */
+/* The pool has serving threads, which run short tasks (asks, tells, actor turns), and reading threads, for tasks that
+ * may take longer (pages of history, series, exports, large bodies). So short tasks never queue behind long ones. There
+ * is one reading thread fewer than serving threads, so that readers leave a processor free: a thread that wakes up on a
+ * busy processor may wait for the scheduler's next ticks, 4 ms each, however nice the reader is. Callers whose tasks
+ * queue take turns (fair_queue.h). Computations are jobs of computing.h. */
 #ifndef SERVER_BASE_POOL_H
 #define SERVER_BASE_POOL_H
 
@@ -26,12 +26,12 @@ typedef enum pool_priority { POOL_SHORT, POOL_READING, POOL_PRIORITIES } pool_pr
  * be created. */
 pool *pool_new(size_t threads);
 
-/* Any thread. caller: a number for whom it is done; 0: for the server itself. */
+/* Any thread. caller: the number of the caller that the task is for; 0: the server itself. */
 void pool_submit(pool *p, pool_task *task, pool_priority priority);
 void pool_submit_for(pool *p, pool_task *task, pool_priority priority, uint64_t caller);
 
-/* The pool does not end between the two: something else, of which there may be several, is still to submit to it. Any
- * thread. */
+/* Between these two calls the pool does not end, because tasks may still be submitted to it. Several may hold it at one
+ * time. Any thread. */
 void pool_hold(pool *p);
 void pool_release(pool *p);
 

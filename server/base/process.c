@@ -21,7 +21,7 @@ static double count_files(void)
     for (const struct dirent *entry; (entry = readdir(folder));)
         n += entry->d_name[0] != '.';
     closedir(folder);
-    return n - 1; /* the folder's own */
+    return n - 1; /* without the descriptor of the folder itself */
 }
 
 /* Field 22 of proc(5)'s stat: the start of the process in clock ticks since boot. Field 2 may contain

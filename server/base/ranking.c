@@ -42,7 +42,7 @@ uint32_t *ranking_of(const double *keys, size_t n, size_t top)
     qsort_r(order, top, sizeof *order, compare, (void *)keys);
     if (top == 0 || top == n)
         return order;
-    for (size_t i = 0, j = top - 1; i < j; i++, j--) { /* sorted in reverse, it is a heap */
+    for (size_t i = 0, j = top - 1; i < j; i++, j--) { /* in reverse order, it is a heap */
         uint32_t first = order[i];
         order[i] = order[j];
         order[j] = first;

@@ -5,7 +5,7 @@ static bool is_before(const ready_entry *a, const ready_entry *b)
     return a->key < b->key || (a->key == b->key && a->number < b->number);
 }
 
-/* Two heaps become one; either may be NULL. */
+/* Joins two heaps; either may be NULL. */
 static ready_entry *join(ready_entry *a, ready_entry *b)
 {
     if (!a || !b)
@@ -28,7 +28,7 @@ ready_entry *ready_queue_take(ready_queue *q)
     ready_entry *taken = q->first, *pairs = NULL, *rest = NULL;
     if (!taken)
         return NULL;
-    for (ready_entry *a = taken->child, *b; a; a = rest) { /* children two by two, … */
+    for (ready_entry *a = taken->child, *b; a; a = rest) { /* joins the children in pairs, … */
         b = a->next;
         rest = b ? b->next : NULL;
         a->next = NULL;
@@ -39,7 +39,7 @@ ready_entry *ready_queue_take(ready_queue *q)
         pairs = pair;
     }
     q->first = NULL;
-    for (; pairs; pairs = rest) { /* … then the pairs, from the last one back */
+    for (; pairs; pairs = rest) { /* … then the pairs, from the last one to the first */
         rest = pairs->next;
         pairs->next = NULL;
         q->first = join(q->first, pairs);

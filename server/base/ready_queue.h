@@ -1,5 +1,6 @@
-/* What waits for its turn, by virtual time: the smallest key first, of equal ones the one that came first. A pairing
- * heap that is linked through its entries: adding takes no memory, and constant time; taking, O(log n) amortized. */
+/* A queue of entries that wait for their turns, ordered by virtual time: the smallest key first, and among equal keys
+ * the one that came first. It is a pairing heap that is linked through its entries. Adding takes no memory and constant
+ * time; taking is O(log n) amortized. */
 #ifndef SERVER_BASE_READY_QUEUE_H
 #define SERVER_BASE_READY_QUEUE_H
 
@@ -10,7 +11,7 @@
 /* Embedded in its owner, and in one queue at most. */
 typedef struct ready_entry {
     double key;
-    uint64_t number; /* the queue's: in order of arrival */
+    uint64_t number; /* in order of arrival; set by the queue */
     struct ready_entry *child, *next;
 } ready_entry;
 

@@ -50,7 +50,7 @@ static void print_help(const admin_command *command)
 {
     printf("usage: banditd %s [options]%s%s\n\n%s\n\noptions:\n", command->name,
            *command->operands ? " " : "", command->operands, command->help);
-    bool names_both = bit_of(command) == FOR_COPY; /* by --from and --to */
+    bool names_both = bit_of(command) == FOR_COPY; /* --from and --to name the databases */
     if (!names_both)
         printf("  %-24s %s\n", "--db PATH", "SQLite file (BANDITD_DB; default ./banditd.db)");
     if (!names_both && strcmp(command->name, "backup") != 0)
@@ -80,8 +80,8 @@ int admin_usage(const admin_command *command, const char *format, ...)
     return ADMIN_USAGE;
 }
 
-/* The option that the argument names. *value: the text behind its '=', or NULL if the value is the next
- * argument. NULL: the command has no such option. */
+/* The option that the argument names. *value: the text after its '=', or NULL if the value is the next argument.
+ * Returns NULL if the command has no such option. */
 static const admin_option *find_option(const admin_command *command, const char *argument, const char **value)
 {
     for (int i = 0; i < N_OPTIONS; i++) {
@@ -95,7 +95,7 @@ static const admin_option *find_option(const admin_command *command, const char 
     return NULL;
 }
 
-/* Options that serve has as well are collected and read by its table. */
+/* Options that `serve` also has are collected, and read through the table of `serve`. */
 int admin_read_arguments(admin_arguments *out, int argc, char **argv, const admin_command *command,
                          int operands_min, int operands_max)
 {

@@ -46,7 +46,7 @@ static void print_problem(void *arg, const char *problem)
     c->problems++;
 }
 
-/* What cannot be read is a problem like others, so that the other studies are checked nevertheless. */
+/* Damage that prevents reading counts as a problem, not as a failure, so that the other studies are still checked. */
 static void take_damage(checking *c, store_status *status, store_error *error)
 {
     if (*status != STORE_CORRUPT)
@@ -78,7 +78,7 @@ static void keep_id(void *arg, const store_study *row)
     c->n += next->id != NULL;
 }
 
-/* Creates a directory of our own; clear_scratch removes the files in it. */
+/* Creates a private directory; clear_scratch removes the files in it. */
 static bool make_scratch(const admin_arguments *a, char *directory, size_t size)
 {
     const char *parent = a->scratch ? a->scratch : getenv("TMPDIR");

@@ -1,4 +1,4 @@
-/* banditd copy: the studies, tokens and settings of one database into another. */
+/* banditd copy: copies the studies, tokens and settings of one database into another. */
 #include "server/base/blas.h"
 #include "server/base/log.h"
 #include "server/commands/internal.h"
@@ -14,7 +14,7 @@
 typedef struct copying {
     const admin_arguments *a;
     store *from, *to;
-    const char *to_name; /* as it is shown */
+    const char *to_name; /* in the form that is shown */
     store_error error;
     int64_t copied, present, problems;
     bool terminal;
@@ -23,12 +23,12 @@ typedef struct copying {
     int64_t number, last_seq;
     study_export *source;
     rebuild *rebuild;
-    bool more; /* of its export is to come */
+    bool more; /* more of its export is to come */
     char *piece;
     char differs_in[40]; /* the first table with a difference; "": none */
 } copying;
 
-/* ---- what is said -------------------------------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------------------------------------ */
 
 static void clear_progress(const copying *c)
 {
@@ -97,7 +97,7 @@ static store_status next_of_export(void *arg, const char **bytes, size_t *n, sto
     return status;
 }
 
-/* Writes the study into the other database, where it is staged, loads it, compares it, and publishes it. */
+/* Writes the study into the other database, where it is staged. Then loads, compares and publishes it. */
 static store_status write_copy(copying *c, wire_errors *errors)
 {
     store_status status = export_open(&c->source, c->from, c->id, EXPORT_NDJSON, &c->error);
@@ -283,7 +283,7 @@ static store_status put_setting(store *to, const char *name, const char *value)
     return status;
 }
 
-/* Whom the server notifies, unless the other database has a list. */
+/* Copies the list of receivers of notifications, unless the other database has one. */
 static store_status copy_settings(copying *c)
 {
     static const char name[] = "notify";
@@ -323,7 +323,7 @@ static store_status open_both(copying *c, const char *from, const char *to)
     return status;
 }
 
-/* 0: --from and --to can be used; or the exit status. */
+/* Returns 0 if --from and --to can be used, otherwise the exit status. */
 static int check_names(const admin_arguments *a, const char *from, const char *to,
                        const admin_command *command)
 {

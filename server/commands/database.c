@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of the one PostgreSQL database that a process opens. */
+/* Of the PostgreSQL database; a process opens only one. */
 static char name[160], owner[PATH_MAX];
 
 /* FNV-1a. */
@@ -28,15 +28,15 @@ static bool is_private(const char *folder)
            (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* An SQLite database has the owner's socket beside its file. A PostgreSQL database has it in a folder of this user's,
- * under a name that follows from the database's. */
+/* The owner's socket of an SQLite database is next to its file. That of a PostgreSQL database is in a private folder of
+ * this user, under a name that is derived from the database's name. */
 static void set_owner(server_config *config)
 {
     char folder[64] = "/run/banditd";
     if (!is_private(folder)) {
         snprintf(folder, sizeof folder, "/tmp/banditd-%ju", (uintmax_t)geteuid());
         if (mkdir(folder, S_IRWXU) != 0 && !is_private(folder))
-            return; /* another user's: the socket is missing, and a line of the log says so */
+            return; /* it belongs to another user: there is no socket, and the log says so */
     }
     snprintf(owner, sizeof owner, "%s/%016jx", folder, (uintmax_t)hash_of(name));
     int fd = open(owner, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);

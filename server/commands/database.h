@@ -5,14 +5,15 @@
 #include "server/base/config.h"
 #include "server/store/store.h"
 
-/* Opens it for this process alone, to read and write. Afterwards config->owner and database_name are those of the
- * database. */
+/* Opens the database for this process alone, to read and write. Afterwards config->owner and database_name are those of
+ * the database. */
 store_status database_open(store **out, server_config *config, store_error *err);
 
-/* As it is at one moment, beside a server. */
+/* Opens the database's state at one moment. A server may use the database at the same time. */
 store_status database_snapshot(store **out, const server_config *config, store_error *err);
 
-/* As the database is shown: without a password. Before it was opened, a PostgreSQL database has a general name. */
+/* The name of the database for messages, without a password. Before it is opened, a PostgreSQL database has a general
+ * name. */
 const char *database_name(const server_config *config);
 
 /* Finds config->owner, without opening the database for writing. */

@@ -1,4 +1,4 @@
-/* What the database commands share: admin.c, check.c, copy.c, rebuilding.c and transfer.c. */
+/* Shared by the database commands: admin.c, check.c, copy.c, rebuilding.c and transfer.c. */
 #ifndef SERVER_COMMANDS_INTERNAL_H
 #define SERVER_COMMANDS_INTERNAL_H
 
@@ -35,7 +35,7 @@ int admin_copy(int argc, char **argv, const admin_command *command);
 
 /* ---- rebuilding.c: studies made from exported files ---------------------------------------------------- */
 
-/* Sets *bytes to the next piece of the file, valid until the next call; *n is 0 behind the last one. */
+/* Sets *bytes to the next piece of the file, valid until the next call. After the last one, *n is 0. */
 typedef store_status admin_piece(void *arg, const char **bytes, size_t *n, store_error *err);
 
 /* Feeds the pieces to the rebuild, and waits for its writes. Problems of the content are added to *errors. */
@@ -47,7 +47,7 @@ store_status admin_try(rebuild *r, store *s, const server_config *config, store_
 /* STORE_EXISTS: there is a study of this id. */
 store_status admin_publish(rebuild *r);
 
-/* The outcome of one write, for admin_note_outcome as its `done`. `known` is 0 at first; admin_await destroys it. */
+/* The outcome of one write whose `done` is admin_note_outcome. `known` is 0 at first; admin_await destroys it. */
 typedef struct admin_outcome {
     sem_t known;
     store_status status;

@@ -1,4 +1,4 @@
-/* Studies made from exported files: read, tried, published. */
+/* Makes studies from exported files: reads the files, tries to load the studies, and publishes them. */
 #include "proto/study_file.h"
 #include "server/commands/internal.h"
 #include "server/study/probe.h"
@@ -52,7 +52,7 @@ store_status admin_rebuild(rebuild *r, admin_piece *next, void *arg, wire_errors
     return status;
 }
 
-/* ---- trying -------------------------------------------------------------------------------------------- */
+/* ---- trying to load ------------------------------------------------------------------------------------ */
 
 /* A trial load of the rebuilt study. It runs in a job, since engines need one. */
 typedef struct trying {
@@ -95,7 +95,7 @@ void admin_note_outcome(void *arg, store_status status, int64_t study, int64_t l
 store_status admin_await(admin_outcome *o)
 {
     while (sem_wait(&o->known) != 0)
-        ; /* a signal */
+        ; /* interrupted by a signal */
     sem_destroy(&o->known);
     return o->status;
 }

@@ -48,7 +48,7 @@ static void block_signals(sigset_t *wanted)
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit on file sizes fails like one to a full disk */
 }
 
-/* Its tokens are gone from the store already. */
+/* The store has already removed the study's tokens. */
 static void forget_study(app *a, int64_t number, const char *id)
 {
     auth_remove_study(a->auth, id);
@@ -66,7 +66,7 @@ static void stop(running *r)
 {
     atomic_store(&r->app.stopping, true);
     if (r->app.computing)
-        computing_stop(r->app.computing); /* what is being planned is planned again at the next start */
+        computing_stop(r->app.computing); /* unfinished plans are made again at the next start */
     if (r->app.registry)
         registry_stop_waiting(r->app.registry);
     if (r->app.events)
@@ -76,10 +76,10 @@ static void stop(running *r)
         registry_stop(r->app.registry);
     pool_free(r->app.pool); /* finishes queued tasks and jobs; all requests have been answered */
     store_close(r->app.store);
-    notify_free(r->app.notify); /* its writer posts no more */
+    notify_free(r->app.notify); /* the store's writer thread posts no more */
     events_free(r->app.events);
     registry_free(r->app.registry);
-    computing_free(r->app.computing); /* after the studies, whose accounts it keeps */
+    computing_free(r->app.computing); /* after the studies, whose accounts it has */
     metrics_free(r->app.metrics);
     auth_close(r->app.auth);
     budget_free(r->app.places);
@@ -92,13 +92,13 @@ static void stop(running *r)
 
 /* ---- stopping in time ------------------------------------------------------------------------------------- */
 
-/* One call of LAPACK cannot be given up, nor a disk that hangs. What they would come to is not needed: nothing of it was
- * acknowledged, and a start after this end is one after a kill. */
+/* A call of LAPACK cannot be interrupted, nor can an access to a disk that hangs. Their outcome is not needed: none of
+ * it was acknowledged, and the next start is like one after a kill. */
 enum { STOPPED_WITHIN_MS = 3500 };
 
 static atomic_bool ended;
 
-/* One thread may end the process. */
+/* Only one thread may end the process. */
 static void end_once(void)
 {
     while (atomic_exchange(&ended, true))
@@ -119,7 +119,7 @@ static void *end_in_time(void *arg)
     _exit(0);
 }
 
-/* From now on the process ends within some seconds. */
+/* Makes sure that the process ends within STOPPED_WITHIN_MS from now. */
 static void limit_stop(void)
 {
     pthread_t thread;
@@ -142,7 +142,7 @@ static bool open_budgets_and_caches(app *a)
     return a->definitions && a->series && a->places && a->streams && a->reads && a->buffered;
 }
 
-/* The first part that could not be made. */
+/* The name of the first part that could not be created. */
 static const char *missing_part(const running *r)
 {
     const app *a = &r->app;
@@ -155,7 +155,7 @@ static const char *missing_part(const running *r)
                           : "the HTTP server";
 }
 
-/* NULL: out of memory. Receivers that cannot be read have been logged. */
+/* NULL: out of memory. A list of receivers that cannot be read is logged. */
 static notify *start_notify(app *a)
 {
     store_error error = {0};
@@ -193,7 +193,7 @@ static bool start(running *r, server_config *options, const char *address, char 
         log_event(LOG_ERROR, "leases_not_watched", "reason", error.message, NULL);
     r->http = r->app.registry ? http_start(&r->app, &service, address, url, url_size) : NULL;
     if (!r->http) {
-        bool is_named = r->app.metrics && !r->app.auth; /* auth_open has logged what is wrong */
+        bool is_named = r->app.metrics && !r->app.auth; /* auth_open has logged the reason */
         log_event(LOG_ERROR, "start_failed", "part", missing_part(r), "hint",
                   is_named ? "the line before this one gives the reason"
                            : "is the memory, the number of threads or of open files limited?",
@@ -288,7 +288,7 @@ int serve(int argc, char **argv)
     case CONFIG_RUN:
         if (listen_address_check(options.listen, &loopback))
             exit_code = run(&options);
-        else /* banditd token reads the same file without needing the socket */
+        else /* checked here, since banditd token reads the same options and needs no socket */
             fputs(
                 "banditd: --listen systemd: the service manager did not pass exactly one listening socket\n",
                 stderr);

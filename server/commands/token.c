@@ -158,7 +158,7 @@ static bool send_all(int fd, const char *text, size_t n)
     return true;
 }
 
-/* Everything that the server sends until it closes the connection; NULL without memory. */
+/* Everything that the server sends until it closes the connection; NULL: out of memory. */
 static char *receive_all(int fd)
 {
     size_t n = 0, capacity = 0;
@@ -284,7 +284,7 @@ static int run(void *arg)
     return status >= 200 && status < 300 ? 0 : 1;
 }
 
-/* In a server of this process, whose socket has its name only when it has started. */
+/* For a command that runs in a server of this process. The name of its socket is known only after its start. */
 typedef struct brief {
     command *c;
     const server_config *options;

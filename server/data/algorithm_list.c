@@ -1,4 +1,4 @@
-/* GET /v1/algorithms: what the engine says of its algorithms and options, and what the decoder takes for them. */
+/* GET /v1/algorithms: the engine's algorithms and options, and the values that the decoder accepts for them. */
 #include "proto/encode.h"
 #include "server/data/algorithm_options.h"
 
@@ -34,7 +34,7 @@ static void encode_number(wire_writer *w, double value)
         wire_real(w, value);
 }
 
-/* A bound, unless it is just the largest number that there is. */
+/* A bound, unless it is merely the largest number of its type. */
 static void encode_bound(wire_writer *w, const char *name, double value)
 {
     if (value >= WIRE_MAX_COUNT)
@@ -61,10 +61,10 @@ static void encode_range(wire_writer *w, const wire_algorithm_field *field)
     wire_object_end(w);
 }
 
-/* The kernel of a study on candidates that says nothing of it. */
+/* The kernel of a study on candidates whose definition does not name one. */
 static void encode_default_kernel(wire_writer *w)
 {
-    char type[] = "matern"; /* given, so that nothing is allocated */
+    char type[] = "matern"; /* set here, so that nothing is allocated */
     wire_kernel kernel = {.type = type};
     completion found = {0};
     algorithm_kernel_complete(&kernel, WIRE_DOMAIN_CANDIDATES, &found);
@@ -116,7 +116,7 @@ static void encode_option(wire_writer *w, bandit_option option)
     encode_end(w, field, about->description);
 }
 
-/* The option of the server. */
+/* The option that the server has in addition to the engine's. */
 static void encode_max_arm_failures(wire_writer *w)
 {
     const wire_algorithm_field *field = algorithm_field(MAX_ARM_FAILURES_NAME);
@@ -133,7 +133,7 @@ static void encode_algorithm(wire_writer *w, bandit_algorithm algorithm)
     wire_key(w, "parameters");
     wire_array_begin(w);
     for (unsigned i = 0; i < BANDIT_OPTION_COUNT; i++) {
-        if (i == BANDIT_OPTION_INIT) /* its neighbour: both apply to every algorithm */
+        if (i == BANDIT_OPTION_INIT) /* the two are listed together, since both apply to every algorithm */
             encode_max_arm_failures(w);
         if (bandit_algorithm_takes(algorithm, (bandit_option)i))
             encode_option(w, (bandit_option)i);

@@ -8,7 +8,7 @@
 static const bandit_options defaults = BANDIT_OPTIONS_INIT;
 static const char automatic[] = "auto";
 
-/* Of new studies. It is enough to see five candidates again among the first hundred results. */
+/* Of new studies. With it, five repeated candidates among the first hundred results suffice. */
 static const double AGREEING_REPEATS_DEFAULT = 0.05;
 
 const wire_algorithm_field *algorithm_field(const char *name)
@@ -101,13 +101,14 @@ static bool is_number(const wire_number *field)
     return field->given && !field->word;
 }
 
-/* These say what rewards are like before any is known: the papers' units, in which rewards are not scaled. */
+/* Does the definition give options that describe rewards before any is known? They are in the papers' units, in which
+ * rewards are not scaled. */
 static bool is_in_paper_units(const wire_algorithm *a)
 {
     return is_number(&a->norm_bound) || is_number(&a->lambda) || is_word(a->confidence, "theory");
 }
 
-/* Noise, what rewards are scaled by, and the regularization that follows from both. */
+/* Completes the noise, the scale of rewards, and the regularization that follows from both. */
 static void complete_noise(wire_algorithm *a, bandit_algorithm algorithm, double horizon, completion *found)
 {
     if (!a->standardize_rewards_given)
@@ -125,7 +126,7 @@ static void complete_noise(wire_algorithm *a, bandit_algorithm algorithm, double
         default_number(&a->lambda, fmax(a->noise_std.value * a->noise_std.value, 1e-6));
 }
 
-/* The default that the engine has for an option. */
+/* Sets the engine's default for an option. */
 static void complete_option(wire_algorithm *a, bandit_option option, completion *found)
 {
     const bandit_option_info *about = bandit_option_about(option);
@@ -143,7 +144,7 @@ static void complete_option(wire_algorithm *a, bandit_option option, completion 
         default_text(member, bandit_option_word(&defaults, option), found);
 }
 
-/* Before the others: defaults that another option which was given decides. */
+/* Sets the defaults that depend on another given option. Call it before the others. */
 static void complete_related(wire_algorithm *a, bandit_algorithm algorithm, completion *found)
 {
     bool bound = a->gamma.word && strcmp(a->gamma.word, "bound") == 0;
@@ -154,7 +155,7 @@ static void complete_related(wire_algorithm *a, bandit_algorithm algorithm, comp
         default_integer(&a->sample, a->population.value);
 }
 
-/* Options of the confidence bounds, when it is known whether rewards are standardized. */
+/* Completes the options of the confidence bounds. Call it when it is known whether rewards are standardized. */
 static void complete_bounds(wire_algorithm *a, bandit_algorithm algorithm, double horizon, completion *found)
 {
     if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_NORM_BOUND) && a->standardize_rewards)
@@ -167,7 +168,7 @@ static void complete_bounds(wire_algorithm *a, bandit_algorithm algorithm, doubl
         default_text(&a->confidence, a->standardize_rewards ? "calibrated" : "practical", found);
 }
 
-/* The engine's default is what definitions without the member mean: they are older than the choice. */
+/* Definitions without this member are older than the option, and mean the engine's default. */
 static void complete_in_flight(wire_algorithm *a, bandit_algorithm algorithm, wire_domain_type domain,
                                completion *found)
 {
@@ -247,7 +248,7 @@ static bool apply_kernel(const wire_kernel *given, bandit_options *out, double *
     return true;
 }
 
-/* An option that is given, unless a word stands for its number. */
+/* Applies an option that is given, unless a word stands for its number. */
 static void apply_option(const wire_algorithm *a, bandit_option option, bandit_options *out)
 {
     const wire_algorithm_field *field = field_of(option);
@@ -273,7 +274,7 @@ static void apply_option(const wire_algorithm *a, bandit_option option, bandit_o
     case BANDIT_OPTION_IS_OTHER:
         break;
     }
-    assert(known); /* the decoder takes the engine's words only */
+    assert(known); /* the decoder accepts only the engine's words */
     (void)known;
 }
 

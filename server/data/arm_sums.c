@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* A result, with its place in the order in which results joined the model. */
+/* A result, with its place in the order in which the results joined the model. */
 typedef struct joined_result {
     int64_t batch;
     int kind; /* 0: imported, 1: a trial's, 2: late */
@@ -15,7 +15,7 @@ typedef struct joined_result {
     double rewards[WIRE_MAX_MODELLED], errors[WIRE_MAX_MODELLED];
     bool has_errors;
     int64_t repeats;
-    int64_t trial, observation; /* for amendments: one of the two; 0 once it was undone */
+    int64_t trial, observation; /* for amendments: one of the two is set; 0 after an amendment was undone */
     bool has_value;
 } joined_result;
 
@@ -40,7 +40,7 @@ static void take_batch(void *arg, const store_batch *row)
         g->no_memory = true;
 }
 
-/* The batch that took in what has this log position: the first that reaches it. */
+/* The batch that took in the result at this log position: the first batch whose model reaches it. */
 static int64_t batch_of(const gathering *g, int64_t seq)
 {
     size_t place;
@@ -117,7 +117,7 @@ static void take_late(void *arg, const store_late_result *row)
     take(g, row->candidate, &result);
 }
 
-/* Rows are in log order. The first amendment after the limit has the values that apply. */
+/* Rows are in the order of the log. The first amendment after the limit has the values that were valid at the limit. */
 static void undo_amendment(void *arg, const store_amendment *row)
 {
     gathering *g = arg;

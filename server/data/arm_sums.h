@@ -5,7 +5,7 @@
 #include "bandit/engine.h"
 #include "server/data/definition.h"
 
-/* The results of some candidates that were told with a standard error, as of bandit_engine_amend. */
+/* The results of some candidates that were reported with a standard error, for bandit_engine_amend. */
 typedef struct arm_errors {
     bandit_result *results; /* n */
     double *others;         /* what they point to */
@@ -16,7 +16,8 @@ typedef struct arm_errors {
  * candidates (ascending, no duplicates). The sums are in the engine's units, and are added in the order in
  * which the results joined the model: batch by batch, and in each batch the imports, then the trials by
  * number, then late results by trial and attempt. Amendments apply up to the log position amended_through.
- * sums: n for each modelled metric, the first metric's first; caller's. errors: of the same results; the caller clears it. */
+ * sums: memory of the caller: n sums for each modelled metric, those of the first metric first. errors: of the same
+ * results; the caller clears it. */
 store_status study_arm_sums(store *from, int64_t study, const study_config *config, int64_t joined_through,
                             int64_t amended_through, const uint32_t *candidates, size_t n,
                             bandit_arm_sum *sums, arm_errors *errors);

@@ -1,4 +1,4 @@
-/* The best value that a study has: told for a trial, or imported. */
+/* The best value that a study has: reported for a trial, or imported. */
 #ifndef SERVER_DATA_BEST_VALUE_H
 #define SERVER_DATA_BEST_VALUE_H
 
@@ -12,12 +12,12 @@ typedef struct best_value {
     double value;
 } best_value;
 
-/* Compares with n imported values, whose numbers begin with `first`. Of equal values that of a trial stays the best,
- * and otherwise the first. */
+/* Compares *best with n imported values, whose numbers begin with `first`. Among equal values, the value of a trial is
+ * the best; if there is none, the first imported one is. */
 void best_value_compare(best_value *best, bool minimize, int64_t first, const store_observation *list,
                         size_t n);
 
-/* Compares with all imported values of the study. */
+/* Compares *best with all imported values of the study. */
 store_status best_value_compare_imported(best_value *best, store *s, int64_t study, bool minimize,
                                          store_error *err);
 

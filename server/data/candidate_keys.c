@@ -5,7 +5,7 @@
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* Keys that are read, in the order of the candidates asked for. */
+/* The keys that are read, in the order of the requested candidates. */
 typedef struct reading {
     candidate_key *out;
     const int64_t *indices;
@@ -49,7 +49,7 @@ store_status candidate_keys_find(int64_t *out, store *s, int64_t study, const wi
 typedef struct comparing {
     const wire_keys *keys;
     int64_t first;
-    size_t next; /* place in `keys` that is not compared yet */
+    size_t next; /* the first entry of `keys` that is not yet compared */
     bool same;
 } comparing;
 

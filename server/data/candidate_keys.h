@@ -9,21 +9,22 @@ typedef struct candidate_key {
     char text[WIRE_MAX_KEY + 1]; /* "": the candidate has no key */
 } candidate_key;
 
-/* The keys of n candidates, in the order of `indices`. has_keys: those of the study; without any, nothing is read. */
+/* Reads the keys of n candidates, in the order of `indices`. has_keys: the study has keys; otherwise nothing is
+ * read. */
 store_status candidate_keys_at(candidate_key *out, store *s, int64_t study, bool has_keys,
                                const int64_t *indices, size_t n, store_error *err);
 
-/* Finds the numbers of the candidates with these keys; out: keys->n numbers. Those that no candidate has are −1, and are
- * listed in *errors, at "/keys/0" and so on. */
+/* Finds the numbers of the candidates with these keys; out: keys->n numbers. For a key that no candidate has, the
+ * number is −1, and *errors lists the key at "/keys/0" and so on. */
 store_status candidate_keys_find(int64_t *out, store *s, int64_t study, const wire_keys *keys,
                                  wire_errors *errors, store_error *err);
 
-/* Whether the candidates first, first + 1, … have just these keys, and those after them none. */
+/* Sets *same: do the candidates first, first + 1, … have exactly these keys, and the candidates after them none? */
 store_status candidate_keys_compare(bool *same, store *s, int64_t study, int64_t first, const wire_keys *keys,
                                     store_error *err);
 
-/* Events that give the candidates from `first` on these keys: a few hundred keys each, since an entry of the log is read as
- * a whole. */
+/* Calls `record` with events that give these keys to the candidates from `first` on. Each event has a few hundred keys,
+ * because an entry of the log is read as a whole. */
 typedef store_status candidate_keys_event(void *arg, const store_event *event);
 store_status candidate_keys_record(int64_t first, const wire_keys *keys, int64_t time,
                                    candidate_keys_event *record, void *arg);

@@ -34,7 +34,7 @@ static const double *point_at(const sorted_points *p, size_t place)
     return p->points + p->order[place] * p->width;
 }
 
-/* Gives the candidate's number to the points that have its features and no candidate yet. */
+/* Gives the candidate's number to the points that have its features and no number yet. */
 static void match(int64_t *out, const sorted_points *p, int64_t candidate, const double *row)
 {
     size_t place;

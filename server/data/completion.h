@@ -1,4 +1,4 @@
-/* How defaults are filled in where a definition says nothing. */
+/* Fills in defaults where a definition gives no value. */
 #ifndef SERVER_DATA_COMPLETION_H
 #define SERVER_DATA_COMPLETION_H
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct completion {
-    wire_errors *errors; /* what does not fit is listed here */
+    wire_errors *errors; /* lists the values that are not valid */
     bool no_memory;      /* a text could not be allocated */
 } completion;
 
@@ -24,7 +24,7 @@ static inline void default_number(wire_number *field, double value)
         *field = (wire_number){.given = true, .value = value};
 }
 
-/* A word in a number's place; `word` is borrowed. */
+/* A word in place of a number; `word` is borrowed. */
 static inline void default_word(wire_number *field, const char *word)
 {
     if (!field->given)

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Candidates of a precomputed kernel, whose matrix then has 200 MB. */
+/* The most candidates of a precomputed kernel: the matrix then has 200 MB. */
 enum {
     PRECOMPUTED_MAXIMUM = 5000,
-    MOST_ONE_HOT = 1000 /* words of a new study that have a feature each */
+    MOST_ONE_HOT = 1000 /* the most words of a new study that have one feature each */
 };
 
 /* What a study is for. */
@@ -55,7 +55,7 @@ static void complete_domain(wire_study *request, completion *found)
         wire_errors_add(found->errors, "/domain/size", "must be at most %d", PRECOMPUTED_MAXIMUM);
 }
 
-/* Is every parameter of type double or integer? True also for other domains than spaces. */
+/* Is every parameter of type double or integer? True also for domains other than spaces. */
 static bool has_numbers_only(const wire_study *request)
 {
     for (size_t i = 0; i < request->n_parameters; i++)
@@ -92,7 +92,8 @@ static const char *default_algorithm(const char *aim)
     return bandit_algorithm_name(is_word(aim, aim_best) ? BANDIT_LOG_EI : defaults.algorithm);
 }
 
-/* An algorithm that is named says the aim, unless that is given too; otherwise the aim selects the algorithm. */
+/* If the definition names an algorithm but no aim, the algorithm determines the aim; otherwise the aim selects the
+ * algorithm. */
 static void complete_aim(wire_study *request, completion *found)
 {
     char **name = &request->algorithm.name;
@@ -106,7 +107,7 @@ static void complete_aim(wire_study *request, completion *found)
         wire_errors_add(found->errors, "/aim", "must be \"best\" with the algorithm %s", seeks_best);
 }
 
-/* What does not apply to several modelled metrics. */
+/* Lists the options that do not apply to several modelled metrics. */
 static void check_several(const wire_study *request, wire_errors *errors)
 {
     size_t objectives = wire_count_objectives(request);
@@ -166,8 +167,8 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
 
 /* ---- the engine's options ------------------------------------------------------------------------------ */
 
-/* Sets what is modelled, and how its values become rewards. A metric that is only bounded from above is turned,
- * so that the values that break the bound are the small ones, which matter less to a model. */
+/* Sets the modelled metrics, and how their values become rewards. A metric that is bounded only from above gets the
+ * sign −1, so that the values that break the bound are the small ones, which matter less to a model. */
 static void fill_metrics(study_config *config)
 {
     const wire_study *wire = config->wire;
@@ -206,7 +207,7 @@ static bool fill_options(study_config *config)
 }
 
 /* For a space: sets *dimension to the number of features, and expands lengthscales from one per parameter to
- * one per feature. Returns what the engine refuses, with the field of the API. */
+ * one per feature. If the engine refuses, it returns the engine's error with the field of the API. */
 static bandit_status space_options(study_config *config, size_t *dimension, bandit_error *err)
 {
     bandit_kernel *kernel = &config->options.kernel;
@@ -242,7 +243,7 @@ bandit_scaling study_scaling(const wire_study *definition)
     return scaling_of_word(definition->scaling);
 }
 
-/* The rules compare what a model expects. */
+/* The rules compare predictions, so they need an algorithm with a model that can make them. */
 static bool check_stop_when(const wire_study *definition, bandit_algorithm algorithm, wire_errors *errors)
 {
     bool draws = algorithm != BANDIT_PI_GP_UCB && !is_word(definition->algorithm.posterior, "features") &&
@@ -347,7 +348,7 @@ store_status study_config_status(wire_status status)
     return STORE_CORRUPT;
 }
 
-/* Options that belong to another algorithm, in a definition that could not be read in full. */
+/* Lists options that belong to another algorithm, in a definition that could not be read completely. */
 static void check_options(const wire_study *partial, wire_errors *errors)
 {
     bandit_algorithm algorithm;

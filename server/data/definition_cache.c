@@ -61,7 +61,7 @@ void definition_cache_free(definition_cache *c)
     free(c);
 }
 
-/* The definition of this text, which then has one more user; NULL: it is not kept. With the lock. */
+/* The definition with this text, which then has one more user; NULL: it is not kept. Call it with the lock held. */
 static const wire_study *find(definition_cache *c, const char *text, size_t size)
 {
     kept *k;
@@ -76,7 +76,7 @@ static const wire_study *find(definition_cache *c, const char *text, size_t size
     return NULL;
 }
 
-/* Makes room for a text, if those that are in use leave it. With the lock. */
+/* Makes room for a text, if the entries in use leave enough. Call it with the lock held. */
 static bool make_room(definition_cache *c, size_t size)
 {
     kept *k = TAILQ_LAST(&c->list, kept_list), *before;
@@ -139,14 +139,14 @@ store_status definition_cache_read(const wire_study **out, definition_cache *c, 
         c->bytes += size;
         made = NULL;
     } else {
-        made->definition = NULL; /* it is the caller's alone */
+        made->definition = NULL; /* only the caller has it */
     }
     pthread_mutex_unlock(&c->lock);
     kept_free(made);
     return STORE_OK;
 }
 
-/* With the lock. */
+/* Call it with the lock held. */
 static kept *entry_of(definition_cache *c, const wire_study *definition)
 {
     kept *k;

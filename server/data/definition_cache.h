@@ -1,5 +1,5 @@
-/* Decoded definitions that are long, because of words with properties, and so costly to read for each request. They
- * are found by their text, so a definition that was changed is another one. Any thread. */
+/* Keeps decoded definitions that are long, because of words with properties, and therefore costly to decode for each
+ * request. They are found by their text, so a changed definition is another entry. Any thread. */
 #ifndef SERVER_DATA_DEFINITION_CACHE_H
 #define SERVER_DATA_DEFINITION_CACHE_H
 
@@ -8,22 +8,24 @@
 
 typedef struct definition_cache definition_cache;
 
-/* What the server uses, in bytes. */
+/* The server's values for `shortest` and `most`, in bytes. */
 enum { DEFINITION_CACHE_SHORTEST = 1 << 18, DEFINITION_CACHE_BYTES = 1 << 26 };
 
-/* Texts of fewer bytes than `shortest` are decoded each time. Those that are kept have at most `most` bytes together.
- * NULL: out of memory. */
+/* Texts of fewer bytes than `shortest` are decoded each time. The kept texts have at most `most` bytes together. NULL:
+ * out of memory. */
 definition_cache *definition_cache_new(size_t shortest, size_t most);
 void definition_cache_free(definition_cache *c); /* accepts NULL; all definitions have been released */
 
-/* Like study_config_read, for a definition that is only read, until it is released. c NULL: it is decoded. */
+/* Like study_config_read, for a definition that the caller only reads, and then releases. c NULL: the text is always
+ * decoded. */
 store_status definition_cache_read(const wire_study **out, definition_cache *c, const char *text);
 
 /* Accepts NULL as definition. */
 void definition_cache_release(definition_cache *c, const wire_study *definition);
 
-/* Whether wire_encode_definition would write the text that this definition was read from, and answers show all of it:
- * of frozen studies that it learns from they do not. False also if the definition is not kept. */
+/* Is the text that this definition was read from the one that an answer shows? That requires that
+ * wire_encode_definition would write the same text, and that the definition has no frozen sources (`learn_from`), of
+ * which answers show only a part. False also if the definition is not kept. */
 bool definition_cache_is_text(definition_cache *c, const wire_study *definition);
 
 #endif

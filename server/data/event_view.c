@@ -16,7 +16,7 @@ static int64_t integer_of(const store_event *event, const char *name)
     return integer ? *integer : 0;
 }
 
-/* What the type of a trial's event implies, beside its members. */
+/* The state that the type of a trial's event implies, in addition to its members. */
 static wire_trial_event implied(const store_event *event)
 {
     store_event_type type = event->type;

@@ -5,7 +5,7 @@
 #include "proto/encode_events.h"
 #include "server/store/store.h"
 
-/* `event`: as store_event_copy or store_event_decode made it; a result without a value has NaN. */
+/* `event`: one that store_event_copy or store_event_decode made; a result without a value has NaN. */
 void event_view_encode(wire_writer *w, int64_t seq, const store_event *event);
 
 #endif

@@ -1,5 +1,5 @@
-/* The range of each feature of candidates that come in blocks, so that an upload which no model can be made of is
- * refused although its rows are not kept. feature_ranges.c defines what is declared here. */
+/* The range of each feature of candidates that arrive in blocks. With it, an upload that no model can be built from is
+ * refused, although its rows are not kept in memory. feature_ranges.c defines what is declared here. */
 #ifndef SERVER_DATA_FEATURE_RANGES_H
 #define SERVER_DATA_FEATURE_RANGES_H
 
@@ -15,7 +15,7 @@ typedef struct feature_ranges {
 /* Adds n x dimension values; each call has the same dimension. False: out of memory. */
 bool feature_ranges_add(feature_ranges *r, size_t n, size_t dimension, const double *rows);
 
-/* bandit_arms_check_ranges of the rows so far; BANDIT_OK if there are none. */
+/* Calls bandit_arms_check_ranges for the rows so far; BANDIT_OK if there are none. */
 bandit_status feature_ranges_check(const feature_ranges *r, bandit_scaling scaling, bandit_error *err);
 
 void feature_ranges_clear(feature_ranges *r);

@@ -34,7 +34,8 @@ static bandit_status space_arms(freezing *f, bandit_error *err)
                                : status;
 }
 
-/* The candidates of the new study, whose statistics scale the features, and after them the other study's. */
+/* Lists the candidates of the new study, whose statistics scale the features, and after them those of the other
+ * study. */
 static bandit_status list_arms(freezing *f, bandit_error *err)
 {
     size_t n = f->points->n_points, more = f->history->n_points;
@@ -67,8 +68,8 @@ static int compare_rewards(const void *a, const void *b)
     return x->best != y->best ? (x->best < y->best) - (x->best > y->best) : compare_arms(a, b);
 }
 
-/* The arms with results, ascending. If there are too many: the better half of the room goes to the best ones, the
- * rest to others in even steps of their rank. */
+/* Chooses the arms with results, ascending. If there are too many, half of the room goes to the best ones, and the
+ * other half to arms at even steps of rank among the others. */
 static size_t choose_arms(told_arm *arms, size_t n)
 {
     size_t distinct = 0, room = BANDIT_SOURCE_POINTS, best = room / 2, kept = 0;

@@ -1,5 +1,5 @@
-/* What a new study learns from other studies (`learn_from`): each is frozen to a function of the point when the study
- * is made, and stored with its definition. */
+/* The other studies that a new study learns from (`learn_from`). When the new study is created, each of them is frozen
+ * to a function of the point, and stored with the definition. */
 #ifndef SERVER_DATA_FROZEN_SOURCES_H
 #define SERVER_DATA_FROZEN_SOURCES_H
 

@@ -36,12 +36,12 @@ typedef struct reading {
     bool no_memory;
     result *results;
     size_t n, capacity;
-    /* the new number of each of its candidates */
+    /* The new number of each candidate of the other study. */
     int64_t *places;
     bandit_arms *arms;  /* of a space: of the new study */
     size_t *sorted;     /* of a set: the new study's candidates, sorted by their rows */
     const double *rows; /* the rows of the new study's candidates */
-    double *others;     /* rows of the other study that are no candidates of the new one, n_others */
+    double *others;     /* n_others rows of the other study that are not candidates of the new one */
     size_t n_others, capacity_others;
 } reading;
 
@@ -112,7 +112,7 @@ static store_status read_results(reading *r)
     return status == STORE_OK && r->no_memory ? STORE_NO_MEMORY : status;
 }
 
-/* Can results of the other study be results of the new one? */
+/* Can the new study use results of the other one? */
 static bool go_together(const reading *r, wire_errors *errors)
 {
     const wire_study *to = r->settings->wire;
@@ -181,7 +181,7 @@ static bool sort_candidates(reading *r, const wire_study *points)
     return true;
 }
 
-/* Gives a row that is no candidate a number beyond those of the candidates. */
+/* Gives a row that is not a candidate a number after those of the candidates. */
 static int64_t keep_row(reading *r, size_t n, const double *row)
 {
     if (!wire_grow(&r->others, &r->capacity_others, (r->n_others + 1) * r->width, 256, sizeof *r->others)) {
@@ -212,7 +212,7 @@ static store_status new_space(reading *r, const wire_study *points)
     return status == BANDIT_OK ? STORE_OK : STORE_NO_MEMORY;
 }
 
-/* A point of the other study by parameter names, as a client would give it; borrows from its definition. */
+/* A point of the other study by parameter names, in the form that a client sends; borrows from its definition. */
 static size_t name_values(wire_assignment *out, const wire_study *from, const double *row)
 {
     size_t n = 0;
@@ -258,9 +258,9 @@ static int64_t place_point(reading *r, const double *row, wire_errors *errors)
     return place;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- the transfer -------------------------------------------------------------------------------------- */
 
-/* Counts a result that does not fit, and keeps the reason of the first ones. False: out of memory. */
+/* Counts a result that does not fit, and keeps the reasons of the first ones. False: out of memory. */
 static bool leave_out(history_transfer *t, const result *one, const wire_errors *errors)
 {
     wire_left_out *examples = (wire_left_out *)(uintptr_t)t->shown.examples;
@@ -273,8 +273,9 @@ static bool leave_out(history_transfer *t, const result *one, const wire_errors 
     return example->pointer && example->detail;
 }
 
-/* The text of a result in the new study: the values of the metrics that it has, and the standard errors of those that
- * it models, if the model weighs them. NULL: a modelled metric is missing, *errors says which, or out of memory. */
+/* The text of a result in the new study: the values of the metrics that the new study has, and the standard errors of
+ * those that it models, if the model weighs them. NULL: a modelled metric is missing (*errors says which), or out of
+ * memory. */
 static char *values_of(reading *r, const result *one, wire_errors *errors)
 {
     const study_config *to = r->settings;
@@ -309,7 +310,7 @@ static store_status look(reading *r, history_transfer *t, const wire_study *poin
     store_status status = STORE_OK;
     if (r->settings->wire->domain_type == WIRE_DOMAIN_PRECOMPUTED)
         *place = one->candidate;
-    if (*place < 0) /* also to report again why it does not fit */
+    if (*place < 0) /* also done again to report why it does not fit */
         status = candidate_rows(row, r->s, r->number, r->from, r->width, one->candidate, 1, &error);
     if (*place < 0 && status == STORE_OK)
         *place = r->arms ? place_point(r, row, &errors) : find_row(r, points->n_points, row);
@@ -361,7 +362,7 @@ static store_status place_results(reading *r, history_transfer *t, const wire_st
     return status;
 }
 
-/* Keeps the points of an open space, or those that are no candidates. */
+/* Keeps the points of an open space, or the rows that are not candidates. */
 static store_status keep_points(reading *r, history_transfer *t)
 {
     if (r->others) {

@@ -10,26 +10,26 @@ enum { HISTORY_TRANSFER_EXAMPLES = 100 };
 typedef struct history_transfer {
     store_observation *list; /* by the new study's candidates */
     size_t n, capacity;
-    /* Of an open space: the coded points of the results, n_points of them; or as any_point says. */
+    /* Of an open space: the coded points of the results, n_points of them. Otherwise see any_point. */
     double *points;
     size_t n_points;
     wire_taken_over shown; /* for the response; its examples are owned here */
 } history_transfer;
 
-/* Which results are wanted. */
+/* Which results to take. */
 typedef struct history_request {
     const char *study;   /* borrowed, also by the outcome */
-    const char *pointer; /* of the member that asks, for errors */
+    const char *pointer; /* for errors: of the member that names the study */
     int64_t through_seq; /* results up to this position of its log */
-    /* Of a study that is similar only: its objective may have another name, and its candidates may be others. Then
-     * results at rows that are no candidates count from the number of candidates on, and `points` of the outcome has
-     * these rows. */
+    /* The other study may be merely similar: its objective may have another name, and its candidates may be different.
+     * A result at a row that is not a candidate of the new study then gets a candidate number from the number of
+     * candidates on, and `points` of the outcome has these rows. */
     bool any_point;
 } history_request;
 
-/* Reads the current results of another study. points: the candidates of the new study. If
- * there are none, and the domain is a set, it gets the candidates of the other study (to be freed).
- * WIRE_INVALID with *errors if the studies are not compatible; *stored is the status of the store. */
+/* Reads the current results of another study. points: the candidates of the new study. If it has none, and the domain
+ * is a set, `points` gets the candidates of the other study (the caller frees them). WIRE_INVALID with *errors if the
+ * studies are not compatible; *stored is the status of the store. */
 wire_status history_transfer_new(history_transfer **out, store *s, const study_config *settings,
                                  const history_request *asked, wire_study *points, wire_errors *errors,
                                  store_status *stored);

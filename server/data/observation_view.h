@@ -5,7 +5,7 @@
 #include "proto/trials.h"
 #include "server/data/trial_view.h"
 
-/* Without its amendments; borrows from all that it is given. point, key: as of trial_view. */
+/* Without its amendments. Borrows from all arguments. point, key: as for trial_view. */
 wire_imported observation_view(const store_imported *row, const trial_context *of, const double *point,
                                const char *key);
 

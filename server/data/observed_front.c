@@ -136,7 +136,7 @@ static int compare_trials(const void *a, const void *b)
     return (x->told_seq > y->told_seq) - (x->told_seq < y->told_seq);
 }
 
-/* Sorts the results: trials by number, and imported ones between them by time. False: out of memory. */
+/* Sorts the results: trials by number, and imported results among them by time. False: out of memory. */
 static bool sort_results(observed_results *r)
 {
     size_t imported = 0, next = 0, out = 0;

@@ -1,4 +1,4 @@
-/* The values that a result reports: the first objective's, and those of all other metrics as stored text. */
+/* The values of a reported result: the first objective's as a number, those of all other metrics as stored text. */
 #include "server/data/result_values.h"
 
 #include "proto/encode.h"
@@ -50,7 +50,7 @@ static const wire_named_value *std_error_of(const wire_result *result, const cha
     return NULL;
 }
 
-/* The told standard errors as text, in the order of the definition. NULL: out of memory. */
+/* The reported standard errors as text, in the order of the definition. NULL: out of memory. */
 static char *std_errors_text(const study_config *config, const wire_result *result)
 {
     wire_writer w = WIRE_WRITER_INIT;
@@ -86,7 +86,7 @@ static char *join(const study_config *config, const wire_result *result, char *v
     return text;
 }
 
-/* Only what is modelled can be weighed. */
+/* Only modelled metrics may have standard errors, which weigh their values. */
 static void check_std_errors(const study_config *config, const wire_result *result, const char *at,
                              wire_errors *errors)
 {
@@ -140,7 +140,7 @@ static char *recorded_text(const wire_study *definition, const wire_result *resu
     return text;
 }
 
-/* Every modelled metric must be there. */
+/* Every modelled metric must have a value. */
 static void check_modelled(const study_config *config, const wire_result *result, const char *at,
                            wire_errors *errors)
 {

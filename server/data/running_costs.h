@@ -1,4 +1,4 @@
-/* What a study's results have cost, up to a trial or an imported result. */
+/* The total cost of a study's results up to a given trial or imported result. */
 #ifndef SERVER_DATA_RUNNING_COSTS_H
 #define SERVER_DATA_RUNNING_COSTS_H
 
@@ -11,13 +11,14 @@ typedef struct running_cost {
 
 typedef struct running_costs {
     struct running_cost_list {
-        running_cost *list; /* ascending numbers: those with a cost */
+        running_cost *list; /* those with a cost, by ascending number */
         size_t n, capacity;
     } trials, imported; /* late results count with their trials */
     bool failed;
 } running_costs;
 
-/* Reads them; failed trials are among them. STORE_NO_MEMORY, or how the store failed. Clear *out in any case. */
+/* Reads the costs, including those of failed trials. STORE_NO_MEMORY, or the store's failure. Clear *out in any
+ * case. */
 store_status running_costs_read(running_costs *out, store *s, int64_t study);
 void running_costs_clear(running_costs *costs);
 

@@ -15,18 +15,18 @@ typedef struct bucket {
     placed smallest, largest;
 } bucket;
 
-/* Values are stored in `kept` while they fit, and also in buckets. The number of buckets is such that two
- * points of each, the first and the last value are at most `points`. When all buckets are full, neighbours
- * are merged. */
+/* Values are stored in `kept` while they fit, and also in buckets. The number of buckets is chosen so that two points
+ * of each bucket, together with the first and the last value, are at most `points` points. When all buckets are full,
+ * neighbours are merged. */
 struct series {
     size_t points;
     bool minimize;
     int64_t count;
-    double best;                /* of the values so far; NaN: there is none */
+    double best;                /* of the values so far; NaN: none */
     const running_costs *costs; /* NULL: not shown */
     int64_t trial, observation; /* the highest numbers so far */
     placed first, last;
-    int64_t last_kept; /* its place, while the series is finished */
+    int64_t last_kept; /* place of the last kept point; used by series_finish */
     int64_t width;     /* values per bucket */
     size_t n_buckets, max_buckets;
     int64_t in_last; /* values in the last bucket */
@@ -90,7 +90,7 @@ void series_show_costs(series *s, const running_costs *costs)
     s->costs = costs;
 }
 
-/* What the results up to the next value have cost. */
+/* The total cost of the results up to the next value. */
 static double cost_at(series *s, const wire_series_point *next)
 {
     if (next->trial > s->trial)

@@ -15,7 +15,7 @@ typedef struct series series;
 series *series_new(size_t points, bool minimize);
 void series_free(series *s); /* NULL is fine */
 
-/* Each value added from now on shows what the results up to it have cost. Borrowed. */
+/* Each value that is added from now on shows the total cost of the results up to it. `costs` is borrowed. */
 void series_show_costs(series *s, const running_costs *costs);
 
 /* Adds the next value, whose `best` and `cost` are ignored. Beyond `points` values, neighbours share buckets of equal

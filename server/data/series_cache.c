@@ -63,7 +63,7 @@ void series_cache_free(series_cache *c)
     free(c);
 }
 
-/* The same series, of any state of the study. */
+/* Are the two the same series, perhaps of different states of the study? */
 static bool is_same_series(const series_key *a, const series_key *b)
 {
     return a->study == b->study && a->points == b->points && strcmp(a->metric, b->metric) == 0;
@@ -74,7 +74,7 @@ static bool is_same_state(const series_key *a, const series_key *b)
     return a->last_seq == b->last_seq && a->updated_at == b->updated_at;
 }
 
-/* With the lock. */
+/* Call it with the lock held. */
 static kept *entry_of(series_cache *c, const series_key *key)
 {
     kept *k;

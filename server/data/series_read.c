@@ -16,13 +16,13 @@ typedef struct imported_value {
     bool feasible;
 } imported_value;
 
-/* The imported values, which join the trials' by time, and the series. */
+/* The series, and the imported values, which are placed among those of trials by time. */
 typedef struct course {
     imported_value *imported;
     size_t n, capacity, next;
     series *series;
     const study_config *config; /* of one objective with bounds; otherwise NULL */
-    const wire_metric *other;   /* another metric than the first objective; otherwise NULL */
+    const wire_metric *other;   /* a metric other than the first objective; otherwise NULL */
     bool failed;                /* out of memory, or a stored row is not valid */
 } course;
 
@@ -51,7 +51,7 @@ static void take_imported(void *arg, const store_imported *row)
             {.observation = row->observation, .value = value, .told_at = row->imported_at}, feasible};
 }
 
-/* Adds the imported values up to that time that have not been added yet. */
+/* Adds the imported values up to that time that are not added yet. */
 static void add_imported(course *c, int64_t told_at)
 {
     for (; c->next < c->n && c->imported[c->next].point.told_at <= told_at; c->next++)
@@ -116,7 +116,7 @@ static store_status read_volumes(series *s, store *from, int64_t study, const st
     return status;
 }
 
-/* The hypervolumes, or the values of the only objective. *definition is taken. */
+/* Adds the hypervolumes, or the values of the only objective. Takes ownership of *definition. */
 static store_status read_several(series *s, store *from, int64_t study, wire_study **definition, bool volumes)
 {
     study_config *config = NULL;

@@ -6,7 +6,7 @@
 #include "server/store/store.h"
 
 /* Adds the values of one metric of the definition, or the hypervolumes of its objectives if `metric` is NULL.
- * *definition is taken, and set to NULL. */
+ * Takes ownership of *definition, and sets it to NULL. */
 store_status series_read(series *s, store *from, int64_t study, wire_study **definition,
                          const wire_metric *metric);
 

@@ -40,7 +40,7 @@ static bool numbers_are_valid(const wire_source *s)
     return valid;
 }
 
-/* Are the points of source i points of the domain? arms: of a space; NULL otherwise. */
+/* Are the points of source i points of the domain? arms: if the domain is a space; otherwise NULL. */
 static bool check_frozen(const study_config *config, const bandit_arms *arms, size_t i, wire_errors *errors)
 {
     const wire_source *s = &config->wire->learn_from[i];

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rules of a set of arms: each part of each constraint is one. */
+/* The rules of a set of arms. Each part of each constraint is a rule. */
 typedef struct owned_rules {
-    bandit_rules rules; /* first */
+    bandit_rules rules; /* comes first */
     expression **expressions;
     size_t n_expressions;
     bandit_rule *list;
@@ -52,7 +52,7 @@ static void take_part(owned_rules *own, const expression *e, size_t k)
     own->rules.n++;
 }
 
-/* Parses the constraints again, so that the arms borrow nothing of the definition. */
+/* Parses the constraints again, so that the arms borrow nothing from the definition. */
 static owned_rules *rules_new(const wire_study *definition)
 {
     owned_rules *own = calloc(1, sizeof *own);
@@ -110,9 +110,9 @@ bandit_status space_arms_new(bandit_arms **out, const wire_study *definition,
     return BANDIT_OK;
 }
 
-/* ---- whether there are any points ---------------------------------------------------------------------- */
+/* ---- do points exist that keep the constraints? -------------------------------------------------------- */
 
-/* The rules of a set of arms that has only some of the constraints. */
+/* Looks for points in a set of arms that has only some of the constraints. */
 static bandit_status find_without(const wire_study *definition, const bandit_parameter *parameters,
                                   size_t without, bool *found)
 {

@@ -16,7 +16,7 @@ static size_t find_step(const stopping_curve *curve, int64_t step)
 
 static bool make_room(stopping_curve *curve)
 {
-    size_t room = curve->capacity; /* of the steps; the values have it when theirs has grown too */
+    size_t room = curve->capacity; /* of the steps; `capacity` is set after the values have also grown */
     return wire_grow(&curve->steps, &room, curve->n + 1, 8, sizeof *curve->steps) &&
            wire_grow(&curve->values, &curve->capacity, curve->n + 1, 8, sizeof *curve->values);
 }
@@ -63,7 +63,7 @@ static int compare_reals(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The average of the values up to the step; false: there are none. */
+/* The average of the values up to the step. False: there are no values. */
 static bool running_average(double *out, const stopping_curve *curve, int64_t step)
 {
     double sum = 0.0;

@@ -181,7 +181,7 @@ static void write_row(study_export *x, int64_t candidate, wire_trial *trial, int
         trial->point = x->rows;
     if (!x->status)
         wire_write_table_row(x->w, x->definition, trial, observation);
-    trial->key = NULL; /* it ends here */
+    trial->key = NULL; /* the text that it points to is valid only here */
 }
 
 static void write_trial(void *arg, const store_trial *row)
@@ -254,7 +254,7 @@ static store_status read_csv(study_export *x, wire_writer *w, bool *more, store_
     return status;
 }
 
-/* ---- Both ---------------------------------------------------------------------------------------------- */
+/* ---- both formats -------------------------------------------------------------------------------------- */
 
 static void take_key(void *arg, const store_study *row)
 {

@@ -1,5 +1,5 @@
-/* What a study is, for elsewhere: everything as NDJSON (proto/study_file.h), or its trials as a table in CSV
- * (proto/encode_export.h). Read from the store in parts, as of the moment of opening; memory does not
+/* Exports a study: everything as NDJSON (proto/study_file.h), or its trials as a table in CSV (proto/encode_export.h).
+ * The export is read from the store in parts, and shows the state at the moment of opening. Its memory does not
  * grow. */
 #ifndef SERVER_DATA_STUDY_EXPORT_H
 #define SERVER_DATA_STUDY_EXPORT_H

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For the engine, numbers in steps are integers, and words in an order are numbers. */
+/* For the engine, numbers in steps are integers, and ordered words are numbers. */
 static bandit_parameter_type type_of(const wire_parameter *p)
 {
     switch (p->type) {
@@ -32,8 +32,8 @@ static double last_value(const wire_parameter *p)
     return p->step > 0.0 ? lattice_value(p->min, p->step, lattice_last(p->min, p->max, p->step)) : p->max;
 }
 
-/* The numbers 0, 1, … for words in an order: as many as the longest list of words has. They are a part of the
- * block of parameters, behind these. */
+/* The numbers 0, 1, … for ordered words, as many as the longest list of words has. They follow the parameters in the
+ * same block. */
 static size_t ranks_of(const wire_study *definition)
 {
     size_t n = 0;
@@ -125,7 +125,7 @@ static void list_all(const bandit_arms *arms, size_t size, size_t width, double 
         rows[i] += 0.0; /* −0 becomes 0 */
 }
 
-/* The points that keep the constraints. */
+/* Lists the points that keep the constraints. */
 static bandit_status list_allowed(bandit_arms *arms, size_t size, size_t width, double *rows,
                                   bandit_error *err)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an answer shows of the best value; the row is the caller's to free. */
+/* The part of an answer about the best value. The caller frees `row`. */
 typedef struct shown_best {
     best_value value;
     double *row; /* in a space: the coded point */
@@ -62,7 +62,7 @@ static store_status best_of_history(shown_best *out, const history_transfer *his
     return STORE_OK;
 }
 
-/* text: what wire_encode_definition would write; NULL: it is not known. */
+/* text: the text that wire_encode_definition would write; NULL: not known. */
 static void encode(wire_writer *w, const store_study *row, const wire_study *definition, const char *text,
                    const shown_best *best, const wire_taken_over *history)
 {

@@ -11,10 +11,10 @@ struct upload {
     int64_t content;
     size_t count;
     crypto_generichash_state hash;
-    char digest[2 * DIGEST_BYTES + 1]; /* "" until asked for */
+    char digest[2 * DIGEST_BYTES + 1]; /* "" until it is requested */
     bool kept;
 
-    pthread_mutex_t lock; /* guards the rest */
+    pthread_mutex_t lock; /* guards the members below */
     size_t on_their_way;
     bool freed; /* by its owner: the last block frees the memory */
     store_status status;

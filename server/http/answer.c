@@ -1,4 +1,4 @@
-/* Sets the answer of a request. */
+/* Sets the answers of requests. */
 #include "server/http/internal.h"
 
 #include <microhttpd.h>
@@ -57,7 +57,7 @@ static const char *status_title(int status)
     return phrase ? phrase : "Error";
 }
 
-/* Adds the first problem of a body to the detail: many clients show nothing else. */
+/* Adds the first problem of a body to the detail, because many clients show only the detail. */
 static void add_first_error(char *text, size_t size, const wire_errors *errors)
 {
     if (!errors || errors->n == 0)
@@ -120,7 +120,7 @@ void http_answer_undecodable(http_request *request, wire_status status, const wi
     http_answer_store_problem(request, STORE_NO_MEMORY);
 }
 
-/* Answers a status that concerns the requested object or a damaged database; false for any other status. */
+/* Answers if the status concerns the requested object or a damaged database. False: it is another status. */
 static bool answer_status(http_request *request, store_status status)
 {
     switch (status) {

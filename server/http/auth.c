@@ -107,7 +107,7 @@ auth_entry *auth_entry_new(const store_token *token)
         return NULL;
     }
     if (!auth_role_parse(&entry->identity.role, token->role))
-        entry->identity.role = AUTH_OPEN; /* a role of a newer version, which grants nothing here */
+        entry->identity.role = AUTH_OPEN; /* a role of a newer version, which has no rights here */
     snprintf(entry->identity.study, sizeof entry->identity.study, "%s", token->study);
     snprintf(entry->identity.id, sizeof entry->identity.id, "%s", token->id);
     entry->expires_at = token->expires_at;
@@ -183,7 +183,7 @@ auth_identity auth_identify(auth *a, const char *authorization, int64_t now)
         return found;
     hash_text(hash, text, n);
     pthread_rwlock_rdlock(&a->lock);
-    /* Compares all entries, so that the time does not depend on which one matches. */
+    /* All entries are compared, so that the time does not depend on which one matches. */
     for (const auth_entry *entry = a->entries; entry; entry = entry->next) {
         bool same = sodium_memcmp(entry->hash, hash, HASH_SIZE) == 0;
         if (same && (entry->expires_at == 0 || now < entry->expires_at))
@@ -239,7 +239,7 @@ static void load(void *arg, const store_token *token)
         l->failed = true;
 }
 
-/* One line: at least 32 printable characters without blanks. */
+/* Reads the token from the file: one line of at least 32 printable characters without blanks. */
 static bool read_file_token(auth *a, const char *path)
 {
     char text[LONGEST + 2];

@@ -51,11 +51,11 @@ size_t auth_tokens(auth *a); /* their number, including the file's */
  * in constant time. Any thread. */
 auth_identity auth_identify(auth *a, const char *authorization, int64_t now);
 
-/* Makes a new token. text: what its owner sends. *out: its id, borrowed from `id`, and its hash. */
+/* Makes a new token. text: the token that its owner sends. *out: its id, borrowed from `id`, and its hash. */
 enum { AUTH_TEXT_SIZE = 80 };
 void auth_make(store_token *out, char id[AUTH_ID_SIZE], char text[AUTH_TEXT_SIZE]);
 
-/* What is known of the caller's token. */
+/* What the server knows about the caller's token. */
 typedef struct auth_token {
     int64_t expires_at; /* ms; 0: never */
     char *name;         /* its description, owned by the caller of auth_about; NULL: none */
@@ -67,8 +67,8 @@ bool auth_about(auth_token *out, auth *a, const auth_identity *identity);
 /* Is the caller's token still valid? False once it has been revoked or has expired. */
 bool auth_is_valid(auth *a, const auth_identity *identity, int64_t now);
 
-/* These follow changes of the store; any thread. Call auth_entry_new before the write, so that nothing can
- * fail after it. auth_add takes the entry. */
+/* These apply changes of the store to the tokens in memory; any thread. Call auth_entry_new before the write, so that
+ * nothing can fail after it. auth_add takes ownership of the entry. */
 typedef struct auth_entry auth_entry;
 auth_entry *auth_entry_new(const store_token *token); /* NULL without memory */
 void auth_entry_free(auth_entry *entry);              /* NULL is fine */

@@ -42,7 +42,8 @@ http_refusal http_check_target(const char *target)
     return none;
 }
 
-/* Is there more between the two than a text of this length and `ends` bytes? Both lie in what was received. */
+/* Are there more bytes between `text` and `next` than `length` and `ends` together? Both point into the received
+ * bytes. */
 static bool is_cut(const char *text, size_t length, const char *next, size_t ends)
 {
     uintptr_t begin = (uintptr_t)text, end = (uintptr_t)next;
@@ -89,7 +90,8 @@ const char *http_target_path(struct MHD_Connection *connection, const char *targ
 
 /* ---- framing ------------------------------------------------------------------------------------------- */
 
-/* Headers of which there is one, and which the server looks at: another program might look at another one. */
+/* Headers that the server uses and that may occur only once: if there were two, another program might use the other
+ * one. */
 static const char *const single[] = {MHD_HTTP_HEADER_AUTHORIZATION,
                                      MHD_HTTP_HEADER_CONTENT_TYPE,
                                      MHD_HTTP_HEADER_CONTENT_ENCODING,
@@ -100,8 +102,8 @@ static const char *const single[] = {MHD_HTTP_HEADER_AUTHORIZATION,
 
 typedef struct framing {
     int lengths, encodings, hosts;
-    unsigned singles;     /* bit i: single[i] was there */
-    const char *repeated; /* of them; NULL: none */
+    unsigned singles;     /* bit i: single[i] has occurred */
+    const char *repeated; /* one of them; NULL: none */
     bool bad_length, bad_name, bad_value, bad_line;
     const char *next; /* where the next line begins if lines end in CR LF */
 } framing;
@@ -112,8 +114,8 @@ static bool is_digits(const char *text)
     return n > 0 && n < 20 && text[n] == '\0';
 }
 
-/* RFC 9110, 5.6.2. libmicrohttpd (0.9.75) appends a continuation line to the name of the header before it; a
- * length or an encoding with such a name would be overlooked. */
+/* RFC 9110, 5.6.2. libmicrohttpd (0.9.75) appends a continuation line to the name of the previous header. A length or
+ * an encoding with such a name would be overlooked. */
 static bool is_name(const char *name)
 {
     static const char *const framing_names[] = {MHD_HTTP_HEADER_CONTENT_LENGTH,
@@ -126,22 +128,22 @@ static bool is_name(const char *name)
     return name[strspn(name, token)] == '\0';
 }
 
-/* Other parsers take a carriage return for the end of a line, and a NUL for the end of a text (RFC 9110, 5.5). */
+/* Other parsers treat a carriage return as the end of a line, and a NUL as the end of a text (RFC 9110, 5.5). */
 static bool has_control(const char *text, size_t size)
 {
     return text && (memchr(text, '\0', size) || memchr(text, '\r', size) || memchr(text, '\n', size));
 }
 
 /* libmicrohttpd before 1.0 ends a line at a bare line feed, a value at a NUL, and the head at a line that begins with
- * one, and leaves lines without a name out. It keeps the lines where they were received, with NULs in place of their
- * ends; so a line that does not begin right after the CR LF of the one before it shows any of these. */
+ * a NUL, and leaves out lines without a name. It keeps the lines in the memory where they were received, with NULs in
+ * place of their ends. So in each of these cases, a line does not begin right after the CR LF of the previous one. */
 static void check_line(framing *f, const char *key, const char *value, size_t value_size)
 {
     f->bad_line |= f->next && key != f->next;
     f->next = value ? value + value_size + 2 : NULL;
 }
 
-/* The empty line is two bytes, and then the head has the size that libmicrohttpd counts. */
+/* The empty line has two bytes; after it, the head must have the size that libmicrohttpd counts. */
 static void check_last_line(framing *f, struct MHD_Connection *connection, const char *method)
 {
     const union MHD_ConnectionInfo *head =
@@ -262,8 +264,8 @@ http_refusal http_check_origin(struct MHD_Connection *connection, const char *me
     const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN);
     const char *site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
     char name[256];
-    /* Browsers get to a unix socket through a proxy. Its host is any, unless it is named; and where the proxy puts
-     * its own in place of it, the browser's word says whether the page is of the same origin. */
+    /* Browsers reach a unix socket through a proxy. Its host may have any name, unless names are configured. If the
+     * proxy replaces the host by its own, the browser's header says whether the page has the same origin. */
     bool proxied = strncmp(config->listen, "unix:", 5) == 0;
     host_name(host ? host : "", name, sizeof name);
     if (host && (!proxied || *config->allowed_hosts) && !is_loopback(name) &&

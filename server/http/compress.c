@@ -1,4 +1,4 @@
-/* Work on an answer's body, on the thread that makes it: an entity tag, and gzip. */
+/* The entity tag of an answer's body, and gzip. Both run on the thread that makes the answer. */
 #include "proto/entity_tag.h"
 #include "server/http/internal.h"
 
@@ -8,8 +8,8 @@
 #include <strings.h>
 #include <zlib.h>
 
-/* WORTH_IT: the body of an answer that fills more than one packet. Files are compressed from FILE_WORTH_IT bytes on: a
- * page is made of many that are small. */
+/* Bodies are compressed from WORTH_IT bytes on, which fill more than one packet. Files are compressed from
+ * FILE_WORTH_IT bytes on, because a page consists of many small ones. */
 enum {
     TAG_BYTES = 12,
     WORTH_IT = 1400,
@@ -18,7 +18,7 @@ enum {
     FILE_LEVEL = 6,
     GZIP_WINDOW = 15 + 16
 };
-static const char gzip_suffix[] = "-gz\""; /* of the tag: a different representation needs a different one */
+static const char gzip_suffix[] = "-gz\""; /* of the tag: a different representation needs a different tag */
 
 void http_tag(struct http_answer *answer)
 {

@@ -1,6 +1,5 @@
-/* A request from its first line to its last byte, as libmicrohttpd's callbacks see it. Shared by server.c
- * (the sockets), request.c (the life of a request and its body), headers.c (its headers) and send.c (its
- * answer). */
+/* A request from its first line to its last byte, as libmicrohttpd's callbacks see it. Shared by server.c (sockets),
+ * request.c (the life of a request, and its body), headers.c (its headers) and send.c (its answer). */
 #ifndef SERVER_HTTP_CONNECTION_H
 #define SERVER_HTTP_CONNECTION_H
 
@@ -16,7 +15,7 @@ typedef struct http_door {
     http_server *server;
     app *app;
     const http_service *service;
-    bool crowds; /* its thread is nice: see server.c */
+    bool crowds; /* its thread has a raised nice value: see server.c */
     bool owners; /* only the owner of the database can connect: everything is allowed */
 } http_door;
 
@@ -31,8 +30,8 @@ typedef enum http_phase {
     PHASE_ANSWERED  /* the answer is set; the HTTP thread sends it */
 } http_phase;
 
-/* The state of a request. It belongs to the HTTP thread, or while the connection is suspended to the thread
- * that answers. */
+/* The state of a request. It belongs to the HTTP thread; while the connection is suspended, to the thread that
+ * answers. */
 typedef struct http_connection {
     http_request request;
     const http_door *door;
@@ -41,11 +40,11 @@ typedef struct http_connection {
     int socket;
     http_phase phase;
     bool counted;       /* by http_count_in */
-    bool reads;         /* counted among its caller's reads */
-    size_t buffered;    /* bytes counted for its caller */
+    bool reads;         /* it is counted in its caller's budget of reads */
+    size_t buffered;    /* bytes that are counted in its caller's budget of memory */
     bool suspended;     /* until http_resume */
     bool deferred;      /* http_defer has been called */
-    bool opened;        /* the handler has been called for its headers */
+    bool opened;        /* the handler has been called with its headers */
     bool complete;      /* the whole request has been received */
     bool too_large;     /* the rest of the body is read and discarded */
     bool too_many;      /* likewise: the caller's share of memory is full */
@@ -72,7 +71,8 @@ typedef struct http_connection {
 void *http_begin_request(void *door, const char *target, struct MHD_Connection *mhd);
 enum MHD_Result http_handle(void *door, struct MHD_Connection *mhd, const char *url, const char *method,
                             const char *version, const char *data, size_t *data_size, void **slot);
-/* Ends the suspension. The caller is the thread that had the request; it may be freed from then on. */
+/* Ends the suspension. Only the thread that the request belongs to may call it. From then on the request may be
+ * freed. */
 void http_resume(http_connection *c);
 void http_request_completed(void *door, struct MHD_Connection *mhd, void **slot,
                             enum MHD_RequestTerminationCode why);
@@ -94,13 +94,13 @@ bool http_may_go_on(http_connection *c);
 
 /* ---- send.c -------------------------------------------------------------------------------------------- */
 
-/* Passes the answer that is set to libmicrohttpd. On the HTTP thread. */
+/* Passes c's answer to libmicrohttpd. Call it on the HTTP thread. */
 enum MHD_Result http_send_answer(http_connection *c);
 
 /* A header of the request; NULL if it was not sent. */
 const char *http_connection_header(const http_connection *c, const char *name);
 
-/* Seconds that n bytes may take to be received or sent. */
+/* The number of seconds that receiving or sending n bytes may take. */
 double http_patience(const http_connection *c, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* Reads the headers of a request: finds its route and its caller, and refuses what can be refused before the
+/* Reads the headers of a request: finds its route and its caller, and makes all refusals that are possible before the
  * body is read. */
 #include "proto/arrays.h"
 #include "server/base/clock.h"
@@ -14,7 +14,8 @@
 
 enum { DRAINED_MAXIMUM = 64 << 20, SKIPPED_MAXIMUM = 1 << 20, KEY_MAXIMUM = 255 };
 
-/* Asks the kernel for the bytes of many ids at once: its answer takes longer than all else about an id. */
+/* Requests the bytes of many ids from the kernel at once, because this takes longer than everything else about an
+ * id. */
 static void random_id(char out[HTTP_ID_SIZE])
 {
     enum { ID_BYTES = 8 };
@@ -94,7 +95,7 @@ typedef struct query_reading {
     bool no_memory;
 } query_reading;
 
-/* ?min:NAME= and ?max:NAME=. False: it is neither. */
+/* Reads ?min:NAME= and ?max:NAME=. False: it is neither. */
 static bool take_bound(query_reading *reading, const char *key, const char *value)
 {
     http_request *request = &reading->c->request;
@@ -112,7 +113,8 @@ static bool take_bound(query_reading *reading, const char *key, const char *valu
     return true;
 }
 
-/* ?bound=min:NAME=VALUE, for clients that know only names of parameters beforehand. False: it is not given. */
+/* Reads ?bound=min:NAME=VALUE, for clients whose query parameters must have fixed names. False: it is another
+ * parameter. */
 static bool take_bound_text(query_reading *reading, const char *key, const char *value)
 {
     const http_request *request = &reading->c->request;
@@ -130,7 +132,7 @@ static bool take_bound_text(query_reading *reading, const char *key, const char 
     return true;
 }
 
-/* Says which query parameters the route has. */
+/* Refuses an unknown query parameter, with a list of those that the route has. */
 static void refuse_unknown(query_reading *reading, const char *key)
 {
     const uint32_t queries = reading->c->request.route->queries;
@@ -166,18 +168,18 @@ static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char
     return reading->no_memory ? MHD_NO : MHD_YES;
 }
 
-/* Is a body that is too large read and discarded? Closing the connection while the client is sending would
- * lose the answer. Not if the body is very large, or if the client waits for 100 Continue. */
+/* Must a body that is too large be read and discarded? Closing the connection while the client is sending would lose
+ * the answer. False if the body is very large, or if the client waits for 100 Continue. */
 static bool is_drained(http_connection *c, unsigned long long length)
 {
     return length <= DRAINED_MAXIMUM && !http_connection_header(c, MHD_HTTP_HEADER_EXPECT);
 }
 
-/* A body of another type than JSON. */
+/* Refuses a body with the wrong Content-Type. */
 static void refuse_content_type(http_connection *c)
 {
     const route *own = c->request.route;
-    char others[128] = ""; /* what routes of the same call take */
+    char others[128] = ""; /* the types that other routes of the same call accept */
     size_t n = 0;
     for (const route *r = c->door->service->routes; r->path; r++) {
         const char *type = route_content_type(r->body);
@@ -190,7 +192,7 @@ static void refuse_content_type(http_connection *c)
                         *given ? "not " : "but is missing", given);
 }
 
-/* Refuses what can be refused because of the headers alone. True: the request may continue. */
+/* Makes the refusals that follow from the headers alone. True: the request may continue. */
 static bool check_headers(http_connection *c)
 {
     http_request *request = &c->request;
@@ -241,7 +243,7 @@ static bool check_headers(http_connection *c)
     return true;
 }
 
-/* The first reason to refuse the request before it is routed. */
+/* Finds the first reason to refuse the request before it is routed. */
 static http_refusal check_request(http_connection *c, const char *version)
 {
     if (c->refusal.status)
@@ -252,7 +254,7 @@ static http_refusal check_request(http_connection *c, const char *version)
     return http_check_origin(c->mhd, c->method, c->request.app->config);
 }
 
-/* For whom is this request counted? */
+/* Sets the holder in whose budgets this request is counted. */
 static void set_holder(http_connection *c)
 {
     http_request *request = &c->request;
@@ -266,7 +268,7 @@ static void set_holder(http_connection *c)
         snprintf(request->holder, sizeof request->holder, "unknown");
 }
 
-/* May the caller do this? If not, it answers with a text that does not depend on what exists. */
+/* May the caller use this route? If not, it answers with a text that does not reveal which studies exist. */
 static bool check_caller(http_connection *c)
 {
     http_request *request = &c->request;

@@ -66,13 +66,13 @@ typedef struct http_header {
 struct http_request {
     struct app *app;
     const struct route *route;
-    char study[64];                   /* {study} of the path, "" */
-    int64_t number;                   /* {number} of the path, −1 */
-    const struct embedded_file *file; /* {file} of the path, NULL */
-    char token[AUTH_ID_SIZE];         /* {token} of the path, "" */
+    char study[64];                   /* {study} of the path; "": none */
+    int64_t number;                   /* {number} of the path; −1: none */
+    const struct embedded_file *file; /* {file} of the path; NULL: none */
+    char token[AUTH_ID_SIZE];         /* {token} of the path; "": none */
     auth_identity caller;
     char holder
-        [BUDGET_HOLDER_SIZE]; /* whom it is counted for: a token or an address; "": the owner, not counted */
+        [BUDGET_HOLDER_SIZE]; /* counted for this holder: a token or an address; "": the owner, not counted */
     char *query[HTTP_QUERIES];
     http_bound *bounds; /* as given, in no order; names may be repeated */
     size_t n_bounds, bounds_capacity;
@@ -81,7 +81,7 @@ struct http_request {
     size_t body_size;
     char id[HTTP_ID_SIZE];       /* X-Request-Id */
     char *idempotency_key;       /* NULL: none was sent */
-    unsigned char body_hash[32]; /* BLAKE2b of the whole body, also of an upload; with a key only */
+    unsigned char body_hash[32]; /* BLAKE2b of the whole body, also of an upload; set only with a key */
     double started;              /* clock_steady: when it was completely received, or refused */
     double may_wait;             /* seconds for which the client agreed to wait (wait_seconds) */
 
@@ -121,7 +121,7 @@ void http_answer_static(http_request *request, int status, const char *content_t
 void http_answer_empty(http_request *request, int status);
 void http_answer_problem(http_request *request, int status, const wire_errors *errors, const char *detail,
                          ...) __attribute__((format(printf, 4, 5)));
-/* Answers with the problem that the status of a decoder or of the store stands for. */
+/* Answers with the problem for this status of a decoder or of the store. */
 void http_answer_undecodable(http_request *request, wire_status status, const wire_errors *errors);
 void http_answer_store_problem(http_request *request, store_status status);
 
@@ -135,7 +135,7 @@ typedef ptrdiff_t http_read(http_request *request, char *out, size_t n);
 void http_answer_stream(http_request *request, const char *content_type, http_read *read);
 void http_stream_suspend(http_request *request);
 void http_stream_resume(http_request *request);
-void http_stream_cut(http_request *request); /* closes the connection under a stream that is not suspended */
+void http_stream_cut(http_request *request); /* closes the connection of a stream that is not suspended */
 
 /* Called by the handler of a ROUTE_DEFERRED route before it gives the request to another thread. False: the server is
  * stopping, and the request has been answered. */
@@ -150,8 +150,8 @@ void http_read_later(http_request *request, pool_task *task);
 /* A header of the request, before it is answered; NULL if it was not sent. */
 const char *http_header_value(http_request *request, const char *name);
 
-/* Does the client have what this tag stands for, as it is or compressed (If-None-Match)? Then answer.etag is the tag
- * that it sent, and the answer is 304. Asked before the body is made where that is costly. */
+/* Does the client already have the body with this tag, plain or compressed (If-None-Match)? Then answer.etag is the tag
+ * that it sent, and the answer is 304. Call it before making a body that is costly. */
 bool http_client_has(http_request *request, const char *etag);
 
 /* Sends the answer that the caller has stored in request->answer. */
@@ -169,10 +169,10 @@ bool http_client_is_gone(const http_request *request);
 
 /* The route of an upload gets the body in pieces, one at a time. The connection is suspended until
  * http_upload_continue (any thread), which bounds the memory. After the last piece the route's handler is
- * called. An answer instead of http_upload_continue ends the upload. */
+ * called. A handler that answers instead of calling http_upload_continue ends the upload. */
 void http_upload_continue(http_request *request);
 
-/* The statuses that requests are counted by, ascending. */
+/* Requests are counted by these statuses, ascending. */
 enum { HTTP_STATUSES = 22 };
 extern const int http_statuses[HTTP_STATUSES];
 
@@ -190,7 +190,7 @@ typedef struct http_service {
 http_server *http_start(struct app *app, const http_service *service, const char *listen_address, char *url,
                         size_t url_size);
 
-/* The versions of the libraries that serve. */
+/* Checks the versions of libmicrohttpd and of the other libraries that serve (libraries_check). */
 void http_check_libraries(void);
 
 /* Reads the certificate again. If the files are not valid, the old certificate stays. */

@@ -16,7 +16,7 @@ bool idempotency_repeat(http_request *request, int64_t study);
 /* Adds the answer that has been set to the write that it depends on. Does nothing without a key. */
 store_status idempotency_attach(const http_request *request, int64_t study, store_write *write);
 
-/* Adds a problem instead of the answer that was set, if that must not be stored. */
+/* Adds a problem to the write in place of the answer that was set, for an answer that must not be stored. */
 store_status idempotency_attach_problem(const http_request *request, int64_t study, store_write *write,
                                         int status, const char *title, const char *detail);
 

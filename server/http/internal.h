@@ -1,4 +1,4 @@
-/* What the files of server/http share; included by this folder only. */
+/* Shared by the files of server/http; only this folder includes it. */
 #ifndef SERVER_HTTP_INTERNAL_H
 #define SERVER_HTTP_INTERNAL_H
 
@@ -13,7 +13,7 @@ enum { HTTP_HEAD_MEMORY = 32 << 10 };
 
 /* ---- send.c -------------------------------------------------------------------------------------------- */
 
-/* Sends the answer that is set, unless it is held. */
+/* Sends request->answer, unless it is held. */
 void http_complete(http_request *request);
 
 /* ---- headers.c ----------------------------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ void http_request_id(struct MHD_Connection *connection, char out[HTTP_ID_SIZE]);
 
 /* ---- library_errors.c ---------------------------------------------------------------------------------- */
 
-/* libmicrohttpd's MHD_queue_response. The function of that name in library_errors.c serves the library's own
+/* Calls libmicrohttpd's MHD_queue_response. The function of that name in library_errors.c handles the library's own
  * answers. */
 bool http_queue(struct MHD_Connection *connection, int status, struct MHD_Response *response);
 
@@ -43,14 +43,15 @@ typedef struct http_refusal {
     char detail[160];
 } http_refusal;
 
-/* Whether libmicrohttpd is 1.0 or later, as it is loaded, not as it was when this was compiled. Told to be strict, such a
- * version refuses some of what the functions below refuse. It may lay out the lines of a head otherwise in memory. */
+/* Is the loaded libmicrohttpd 1.0 or later? (The version at compile time may have been another one.) In its strict
+ * mode, such a version itself refuses some of the requests that the functions below refuse. It may also lay out the
+ * lines of a head differently in memory. */
 bool http_library_checks_heads(void);
 
 /* Refuses a target with malformed percent-encoding or an encoded NUL. */
 http_refusal http_check_target(const char *target);
-/* Refuses a method that is no token, and a NUL in the method or the target: libmicrohttpd before 1.0 passes what
- * precedes a NUL. Each lies in what was received; the target had this length. */
+/* Refuses a method that is not a token, and a NUL in the method or the target: libmicrohttpd before 1.0 passes on only
+ * the part before a NUL. The texts point into the received bytes; length: of the target as received. */
 http_refusal http_check_line(const char *method, const char *target, size_t length, const char *version);
 /* Does its path contain an encoded slash? libmicrohttpd decodes it before the path is split, whereas other
  * programs treat it as part of a name. */

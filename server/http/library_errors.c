@@ -2,11 +2,11 @@
  * line, length or chunk, an unsupported version of HTTP.
  *
  * The library answers these in HTML, some of them (0.9.75) with a doubled head, and has no option to change
- * that. But it passes them, as a user would, to its public function MHD_queue_response, and a definition of
- * that symbol in the program takes precedence over the library's. The definition here sends problem+json with
- * the same status and shuts down the sending side; what the library sends afterwards is lost, and it closes
- * the connection. The server's own answers call the library's function directly. If the library is bound to
- * its own symbols (-Bsymbolic-functions, as in Ubuntu), its HTML answers remain. */
+ * that. But it passes its answers to its public function MHD_queue_response, and a definition of that symbol in
+ * the program takes precedence over the library's. The definition here sends problem+json with the same status
+ * and shuts down the sending side. The library's own bytes afterwards are lost, and it closes the connection.
+ * The server's own answers call the library's function directly. If the library is bound to its own symbols
+ * (-Bsymbolic-functions, as in Ubuntu), its HTML answers remain. */
 #include "server/base/log.h"
 #include "server/http/internal.h"
 #include "server/http/sockets.h"

@@ -12,7 +12,7 @@ void limit_studies_in_write(const http_request *request, store_write *write);
 void limit_studies_passed(http_request *request); /* answers */
 
 /* Values of one study: rows x columns. */
-bool limit_values_fit(const http_request *request, size_t rows, size_t columns); /* asks only */
+bool limit_values_fit(const http_request *request, size_t rows, size_t columns); /* does not answer */
 void limit_values_passed(http_request *request);                                 /* answers */
 
 /* Results of one tell. */

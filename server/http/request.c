@@ -17,12 +17,11 @@
 #endif
 enum { PIECE_SIZE = HTTP_PIECE_SIZE };
 
-enum { LARGE_BODY = 64 << 10 }; /* takes long to decode */
+enum { LARGE_BODY = 64 << 10 }; /* bytes; a body from this size on takes long to decode */
 
 /* ---- begin and end ------------------------------------------------------------------------------------- */
 
-/* More of the request is expected. Its time limit counts from the first line, without the time that the
- * server took. */
+/* Expects more of the request. Its time limit counts from the first line, without the time that the server took. */
 static void expect_more(http_connection *c)
 {
     double left = c->request.started + c->working + http_patience(c, c->request.body_size) - clock_steady();
@@ -30,7 +29,7 @@ static void expect_more(http_connection *c)
         http_link_set(c->link, HTTP_LINK_RECEIVING, left > 1e-3 ? left : 1e-3);
 }
 
-/* libmicrohttpd makes the thread, so it does this itself, once. */
+/* libmicrohttpd creates the thread, so the thread sets its own nice value, once. */
 static void be_nice(void)
 {
     static _Thread_local bool is_nice;
@@ -103,7 +102,7 @@ void http_request_completed(void *arg, struct MHD_Connection *mhd, void **slot,
     *slot = NULL;
 }
 
-/* ---- what the caller holds ----------------------------------------------------------------------------- */
+/* ---- the caller's budgets ------------------------------------------------------------------------------ */
 
 static void refuse_full(http_connection *c)
 {
@@ -113,8 +112,8 @@ static void refuse_full(http_connection *c)
         "this caller's requests and answers have used up its share of the server's memory (--max-buffered)");
 }
 
-/* Counts a long request. False: the caller has too many in progress, or too many bytes in memory, and it is
- * answered so. */
+/* Counts a long request. False: the caller has too many in progress, or too many bytes in memory, and the request has
+ * been answered accordingly. */
 static bool begin_read(http_connection *c)
 {
     http_request *request = &c->request;
@@ -122,7 +121,7 @@ static bool begin_read(http_connection *c)
     if (c->reads)
         return true;
     c->reads = budget_take_at_most(request->app->reads, request->holder, 1, config->max_reads);
-    bool room = c->reads && c->buffered > 0; /* a body has been counted already */
+    bool room = c->reads && c->buffered > 0; /* a body is already counted */
     room =
         room || (c->reads && budget_has_room(request->app->buffered, request->holder, config->max_buffered));
     if (room)
@@ -189,7 +188,7 @@ static bool collect(http_connection *c, const char *data, size_t n)
     return true;
 }
 
-/* A body may take a hundred times its size once it is decoded. */
+/* Counts the memory of the decoded body, which may be a hundred times the size of the body. */
 static bool counts_tree(http_request *request)
 {
     if (!request->body || request->body_size <= LARGE_BODY || request->route->kind == ROUTE_UPLOAD)
@@ -209,7 +208,7 @@ static void run_handler(pool_task *task)
         request->route->handler(request);
 }
 
-/* Has the handler called on the threads of its route. */
+/* Has the handler called on the kind of thread that the route requires. */
 static void post(http_connection *c, void (*run)(pool_task *task))
 {
     http_request *request = &c->request;
@@ -228,16 +227,16 @@ static void run_piece(pool_task *task)
     request->route->piece(request, request->body, n);
 }
 
-/* libmicrohttpd suspends a connection only between its calls of http_handle: after a call that has suspended,
- * it passes the next chunk that it has read. That call must not touch a request that another thread has; and
- * when the other thread is done, the connection must have been resumed, or that resumption would undo a
- * suspension by the call itself. */
+/* libmicrohttpd suspends a connection only between its calls of http_handle. If a call has suspended the connection,
+ * the next chunk that was already read is still passed to another call. That call must not touch a request that
+ * another thread has. When the other thread is done, the connection must have been resumed, or its resumption would
+ * undo a suspension by that call. */
 enum { SUSPENSIONS = 64 };
-static pthread_mutex_t suspensions[SUSPENSIONS] = /* outlive the connections, which share them */
+static pthread_mutex_t suspensions[SUSPENSIONS] = /* shared by the connections, which they outlive */
     {[0 ... SUSPENSIONS - 1] = PTHREAD_MUTEX_INITIALIZER};
 
-/* There are several, because the thread that resumes is often stopped at once in favour of the HTTP thread. That should
- * not have to wait for its lock. */
+/* There are several locks, because the thread that resumes is often stopped at once in favour of the HTTP thread, which
+ * should not have to wait for the lock of that thread. */
 static pthread_mutex_t *suspension_of(const http_connection *c)
 {
     return &suspensions[((uintptr_t)c / sizeof *c) % SUSPENSIONS];
@@ -361,7 +360,7 @@ static enum MHD_Result start_handler(http_connection *c)
         return http_send_answer(c);
     }
     /* A resumed connection that was still reading is read again; if its client has ended its sending,
-     * libmicrohttpd closes it without the answer. After this call it no longer reads, and calls again. */
+     * libmicrohttpd closes the connection without the answer. After this call it no longer reads, and calls again. */
     if (request->route->kind != ROUTE_IMMEDIATE && !c->complete) {
         c->complete = true;
         return MHD_YES;

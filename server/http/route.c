@@ -16,7 +16,7 @@ static bool find_file(const char *text, size_t n, http_request *request)
     return request->file != NULL;
 }
 
-/* Passes a fixed segment that both have. */
+/* Skips a fixed segment that both begin with. */
 static bool pass_fixed(const char **pattern, const char **path)
 {
     while (**pattern && **pattern != '/' && **pattern == **path) {
@@ -31,7 +31,7 @@ static bool is_named(const char *pattern, const char *name)
     return strncmp(pattern, name, strlen(name)) == 0;
 }
 
-/* Takes the path's segment of n bytes for a {name}. */
+/* Takes the path's segment of n bytes as the value of a {name}. */
 static bool take(const char *pattern, const char *path, size_t n, http_request *request, bool words)
 {
     if (is_named(pattern, "{study}")) {
@@ -53,8 +53,8 @@ static bool take(const char *pattern, const char *path, size_t n, http_request *
     return fits;
 }
 
-/* Compares segment by segment; {file} stands for the rest of the path. A {study} that is not a valid id, and
- * a {file} that does not exist, do not match; nor does a {number} that is none, unless it may be a word. */
+/* Compares segment by segment; {file} stands for the rest of the path. A {study} that is not a valid id does not match,
+ * nor does a {file} that does not exist, nor a {number} that is not a number, unless it may be a word. */
 static bool matches(const char *pattern, const char *path, http_request *request, bool words)
 {
     while (*pattern == '/' && *path == '/') {

@@ -9,8 +9,8 @@ typedef enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELET
 typedef enum route_kind {
     ROUTE_IMMEDIATE, /* the handler answers at once, on the HTTP thread; it must not compute */
     ROUTE_DEFERRED,  /* the same, or it calls http_defer and answers later; it must not wait */
-    ROUTE_POOL,  /* the handler runs on the serving threads, or, with a large body, on the reading threads */
-    ROUTE_READ,  /* the handler may take long: it runs on the reading threads, a few at a time of a caller */
+    ROUTE_POOL, /* the handler runs on the serving threads or, if the body is large, on the reading threads */
+    ROUTE_READ, /* the handler may take long: it runs on the reading threads, only a few per caller at a time */
     ROUTE_UPLOAD /* as ROUTE_READ; `piece` gets the body in pieces, then the handler is called */
 } route_kind;
 
@@ -24,7 +24,7 @@ typedef enum route_body {
 } route_body;
 
 typedef struct route {
-    const char *path; /* segments; {study}, {number} and {token} stand for one each, {file} for the rest */
+    const char *path; /* {study}, {number} and {token} each stand for one segment, {file} for all the rest */
     http_method method;
     auth_access access; /* the role that may call it; a test compares it with openapi.yaml */
     route_kind kind;
@@ -34,7 +34,7 @@ typedef struct route {
     void (*piece)(http_request *request, const char *bytes, size_t n);
 } route;
 
-/* The only Content-Type of such a body; NULL: the handler or the kind of the route says. */
+/* The only valid Content-Type of such a body; NULL: the handler or the kind of the route decides. */
 const char *route_content_type(route_body body);
 
 const char *http_method_name(http_method method);

@@ -18,8 +18,8 @@ const char *http_connection_header(const http_connection *c, const char *name)
     return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
 }
 
-/* A JSON answer ends with a newline, so that it is a line in a terminal and in a file. It takes the place of the
- * NUL that ends every body; the answers that are static have it. */
+/* Ends a JSON answer with a newline, so that it is a line in a terminal and in a file. The newline replaces the NUL
+ * that ends every body. Static answers already have it. */
 static void end_line(struct http_answer *answer)
 {
     bool json = answer->content_type && strstr(answer->content_type, "json");
@@ -129,7 +129,7 @@ static void add_vary(struct MHD_Response *response, const server_config *config)
                             *config->cors_origins ? "Accept-Encoding, Origin" : "Accept-Encoding");
 }
 
-/* For pages of the origins that may read answers (Fetch standard, CORS protocol). */
+/* Adds headers for pages of the origins that may read answers (Fetch standard, CORS protocol). */
 static void add_cors(http_connection *c, struct MHD_Response *response)
 {
     const char *origin =
@@ -148,7 +148,7 @@ static void add_cors(http_connection *c, struct MHD_Response *response)
     MHD_add_response_header(response, "Access-Control-Max-Age", "600");
 }
 
-/* A client that has the answer already gets 304 and no body. */
+/* A client that already has the answer gets 304 and no body. */
 static void leave_out_what_the_client_has(const http_connection *c, struct http_answer *answer)
 {
     if (answer->status != MHD_HTTP_OK || !answer->etag[0] ||
@@ -208,8 +208,8 @@ static void add_headers(http_connection *c, const struct http_answer *answer, st
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
     if (answer->retry_after > 0)
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, log_format("%d", answer->retry_after));
-    /* libmicrohttpd 0.9.75 accepts chunks with malformed line ends. A proxy in front may see other chunks, and so
-     * another request behind them. The connection therefore ends with this answer. */
+    /* libmicrohttpd 0.9.75 accepts chunks with malformed line ends. A proxy in front may see different chunks, and
+     * therefore a different request after them. So the connection ends with this answer. */
     if (c->opened && http_connection_header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING))
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
@@ -218,7 +218,7 @@ enum MHD_Result http_send_answer(http_connection *c)
 {
     struct http_answer *answer = &c->request.answer;
     leave_out_what_the_client_has(c, answer);
-    /* libmicrohttpd before 1.0 ends the body of a stream even for HEAD, which has none. */
+    /* libmicrohttpd before 1.0 sends the end of a stream's body even for HEAD, which has no body. */
     bool stream = answer->read && strcmp(c->method, MHD_HTTP_METHOD_HEAD) != 0;
     struct MHD_Response *response = response_with_body(c, answer, stream);
     if (!response)

@@ -16,25 +16,25 @@
 enum {
     DAEMONS_MAXIMUM = 2,
     STOP_SECONDS =
-        2 /* for clients to receive their answers when the server stops; containers kill after 10 */
+        2 /* for clients to receive their answers when the server stops; containers are killed after 10 s */
 };
 
 /* A listening socket and the threads that serve it. */
 typedef struct front {
     http_door door;
-    struct MHD_Daemon *daemons[DAEMONS_MAXIMUM]; /* a thread each */
+    struct MHD_Daemon *daemons[DAEMONS_MAXIMUM]; /* each has a thread */
     size_t n_daemons, next;
     listener listener;
 } front;
 
 struct http_server {
     app *app;
-    front everyone, crowds, owner; /* without daemons if not served */
+    front everyone, crowds, owner; /* one that is not served has no daemons */
     http_links *links;
     pthread_mutex_t lock;
     pthread_cond_t none_left;
     bool closing;       /* no new request is counted */
-    size_t in_progress; /* requests whose handler has been called and that are not completed */
+    size_t in_progress; /* requests whose handler has been called and that are not yet completed */
 };
 
 bool http_count_in(http_server *server)
@@ -102,8 +102,8 @@ static struct MHD_Daemon *emptiest(front *f)
     return found;
 }
 
-/* libmicrohttpd gets accepted sockets, because its own accepting (0.9.75) does not answer connections beyond
- * a limit, closes a listening socket that it does not own, and has a race between pausing and stopping. */
+/* libmicrohttpd gets accepted sockets. It does not accept them itself, because (0.9.75) it does not answer connections
+ * beyond a limit, closes a listening socket that it does not own, and has a race between pausing and stopping. */
 static bool take_connection(void *arg, int fd, const struct sockaddr *address, socklen_t size, bool crowd)
 {
     front *f = arg;
@@ -112,8 +112,8 @@ static bool take_connection(void *arg, int fd, const struct sockaddr *address, s
     return MHD_add_connection(thread, fd, address, size) == MHD_YES;
 }
 
-/* Makes libmicrohttpd from 1.0 on refuse what a proxy may interpret differently. The headers of older versions have only
- * the option's former name, which later versions still take. */
+/* Makes libmicrohttpd 1.0 and later refuse requests that a proxy may interpret differently. The headers of older
+ * versions have only the option's former name, which later versions still accept. */
 #if MHD_VERSION >= 0x01000000
 #define STRICT MHD_OPTION_CLIENT_DISCIPLINE_LVL
 #else
@@ -163,8 +163,8 @@ static bool front_open(front *f, size_t threads)
     return true;
 }
 
-/* A thread answers all requests that have arrived before it looks for others. The crowds of connections of one address
- * have a thread of their own, a nice one, so that the requests of others do not wait for theirs. */
+/* A thread answers all requests that have arrived before it looks for new ones. Crowds, that is many connections of one
+ * address, have a separate thread with a raised nice value, so that the requests of others do not wait for theirs. */
 static bool open_to_everyone(http_server *server, const server_config *config)
 {
     bool several = config->threads > 1;
@@ -179,7 +179,7 @@ static void front_stop(front *f)
     listener_close(&f->listener);
 }
 
-/* A server without a file left for a connection would look as if it hung. */
+/* Are there file descriptors left for connections? A server without any would seem to hang. */
 static bool has_files_left(void)
 {
     enum { WANTED = 4 };
@@ -195,7 +195,7 @@ static bool has_files_left(void)
     return enough;
 }
 
-/* The limit on open files permits fewer connections; some files are reserved for the database. */
+/* The number of connections that the limit on open files permits. Some files are reserved for the database. */
 static size_t most_connections(const server_config *config)
 {
     enum { OTHER_FILES = 128 };
@@ -264,7 +264,7 @@ void http_stop(http_server *server)
         http_links_stop_accepting(server->links);
     listener_close(&server->everyone.listener); /* new connections are refused at once */
     if (server->links)
-        http_links_end(server->links, STOP_SECONDS); /* cuts clients that receive their answer too slowly */
+        http_links_end(server->links, STOP_SECONDS); /* ends clients that receive their answer too slowly */
     pthread_mutex_lock(&server->lock);
     server->closing = true;
     while (server->in_progress > 0)

@@ -33,9 +33,10 @@ struct http_link {
     int fd;
     bool plain, shut;
     bool owners; /* not counted */
-    /* The HTTP threads set it several times in each request, without the lock. */
+    /* The HTTP threads set `due` several times in each request, without the lock. */
     _Atomic uint64_t due;
-    /* What was due at the last check, if the client had ended its sending and everything was read; else NEVER. */
+    /* The value of `due` at the last check, if the client had ended its sending and everything was read; otherwise
+     * NEVER. */
     uint64_t ended;
     peer *peer; /* NULL: not counted by address */
 };
@@ -74,13 +75,13 @@ struct http_links {
     pthread_t thread;
     int wake; /* eventfd */
     bool started;
-    size_t refused;        /* connections, since the last line of the log about them; the thread's own */
-    double refusal_logged; /* when it was written */
+    size_t refused; /* connections refused since the last log line about them; only the thread uses it */
+    double refusal_logged; /* when that line was written */
 
     pthread_mutex_t lock; /* guards the members below and the links */
     pthread_cond_t paused;
     bool closing, accepting, ending;
-    double end; /* when all connections are shut, on the steady clock; 0: not yet known */
+    double end; /* of the steady clock: when all connections are shut; 0: not yet known */
     LIST_HEAD(, http_link) all;
     http_link **by_fd;
     size_t n_by_fd;
@@ -141,7 +142,7 @@ static const char *fd_has_room(http_links *l, int fd)
     return NULL;
 }
 
-/* With the lock. Returns the reason if there is no room, otherwise NULL. */
+/* Call it with the lock held. Returns the reason if there is no room, otherwise NULL. */
 static const char *count_in(http_links *l, http_link *link, const struct sockaddr *address)
 {
     unsigned char key[17];
@@ -164,7 +165,7 @@ static const char *count_in(http_links *l, http_link *link, const struct sockadd
     return NULL;
 }
 
-/* With the lock. */
+/* Call it with the lock held. */
 static void forget(http_link *link)
 {
     http_links *l = link->links;
@@ -202,7 +203,7 @@ static void tell(int fd, int status, const char *title, const char *detail)
         log_event(LOG_DEBUG, "http", "detail", strerror(errno), NULL);
 }
 
-/* Anybody can be refused thousands of times a second: one line a second says how often. */
+/* A client can be refused thousands of times per second, so one line per second gives the number. */
 static void log_refusal(http_links *l, const char *reason)
 {
     double now = clock_steady();
@@ -229,7 +230,7 @@ static void admit(http_links *l, const listening *from, int fd, const struct soc
                             .ended = NEVER};
         pthread_mutex_lock(&l->lock);
         if ((size_t)fd < l->n_by_fd && l->by_fd[fd])
-            forget(l->by_fd[fd]); /* closed without notice: its number is in use again */
+            forget(l->by_fd[fd]); /* the old socket was closed without notice: its number is in use again */
         problem = count_in(l, link, address);
         if (!problem) {
             LIST_INSERT_HEAD(&l->all, link, entry);
@@ -261,7 +262,7 @@ http_link *http_links_find(http_links *l, int fd)
 void http_link_address(const http_link *link, char *out, size_t size)
 {
     *out = '\0';
-    if (link->peer) /* stays as long as the link */
+    if (link->peer) /* the peer lives as long as the link */
         sodium_bin2hex(out, size, link->peer->address, sizeof link->peer->address);
 }
 
@@ -280,9 +281,8 @@ void http_link_set(http_link *link, http_link_state state, double seconds)
 
 /* ---- the thread ---------------------------------------------------------------------------------------- */
 
-/* Has the client ended its sending, at two checks in a row? libmicrohttpd may overlook an end that arrives
- * with the last bytes; the second check gives it time to see it, and to begin the requests that preceded
- * it. */
+/* Had the client ended its sending at two checks in a row? libmicrohttpd may overlook an end that arrives with the last
+ * bytes. Waiting for the second check gives it time to notice the end, and to begin the requests before it. */
 static bool has_ended(http_link *link, uint64_t now_due)
 {
     char byte;
@@ -311,7 +311,7 @@ static void shut_late(http_links *l)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* True if the next attempt should wait, because a resource is exhausted. */
+/* True: the next attempt should wait, because a resource is exhausted. */
 static bool accept_some(http_links *l, const listening *from)
 {
     for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {

@@ -20,13 +20,13 @@ typedef struct http_links_limits {
 /* NULL without memory. */
 http_links *http_links_new(const http_links_limits *limits);
 
-/* Takes an accepted socket and owns it from then on, also if it returns false (then it has closed it). crowd: its address
- * has more than HTTP_CROWD connections. */
+/* Takes an accepted socket and owns it from then on, even if it returns false: then it has closed the socket. crowd:
+ * the client's address has more than HTTP_CROWD connections. */
 enum { HTTP_CROWD = 256 };
 typedef bool http_links_take(void *arg, int fd, const struct sockaddr *address, socklen_t size, bool crowd);
 
-/* Adds a listening socket, at most two; before http_links_start. plain: its connections are not encrypted.
- * owners: they are not counted, so that the owner gets in when others have all connections. */
+/* Adds a listening socket, at most two; call it before http_links_start. plain: its connections are not encrypted.
+ * owners: its connections are not counted, so that the owner can connect when others use all connections. */
 void http_links_add(http_links *l, int listening, bool plain, bool owners, http_links_take *take, void *arg);
 bool http_links_start(http_links *l);
 
@@ -36,7 +36,7 @@ void http_links_stop_accepting(http_links *l);
 /* Shuts all remaining connections after this number of seconds. */
 void http_links_end(http_links *l, double seconds);
 
-/* After the last http_link_gone. NULL is fine. */
+/* Call it after the last http_link_gone. NULL is fine. */
 void http_links_free(http_links *l);
 
 /* Writes a problem as a complete response that closes the connection. Returns its length. */
@@ -54,8 +54,8 @@ void http_link_address(const http_link *link, char *out, size_t size);
 /* The socket is about to be closed. */
 void http_link_gone(http_link *link);
 
-/* Sets the state of the connection, and for how many seconds it may last (0: without limit). A connection
- * that exceeds them is shut; one that was sending a request gets 408. */
+/* Sets the state of the connection, and for how many seconds the state may last (0: without limit). A connection that
+ * exceeds this time is shut; one that was sending a request gets 408. */
 typedef enum http_link_state { HTTP_LINK_IDLE, HTTP_LINK_RECEIVING, HTTP_LINK_WORKING } http_link_state;
 void http_link_set(http_link *link, http_link_state state, double seconds);
 

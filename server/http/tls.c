@@ -12,7 +12,7 @@ const char http_tls_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%
 enum { CHAIN_MAXIMUM = 16 };
 
 typedef struct identity {
-    struct identity *before; /* the previous one, which handshakes in progress may use */
+    struct identity *before; /* the previous certificate, which handshakes in progress may use */
     gnutls_pcert_st chain[CHAIN_MAXIMUM];
     unsigned n;
     gnutls_privkey_t key;

@@ -15,7 +15,7 @@ bool http_tls_load(const char *certificate_file, const char *key_file);
 /* Frees all certificates, after the last connection. */
 void http_tls_clear(void);
 
-/* For MHD_OPTION_HTTPS_CERT_CALLBACK, which has no argument: so there is one certificate per process. */
+/* For MHD_OPTION_HTTPS_CERT_CALLBACK, which has no argument for a context. So there is one certificate per process. */
 int http_tls_retrieve(gnutls_session_t session, const gnutls_datum_t *requested, int n_requested,
                       const gnutls_pk_algorithm_t *algorithms, int n_algorithms,
                       gnutls_pcert_st **certificates, unsigned int *n_certificates, gnutls_privkey_t *key);

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The blocks that IANA's registry of special-purpose addresses does not call globally reachable, and multicast. */
+/* The blocks that are not globally reachable according to IANA's registry of special-purpose addresses, and
+ * multicast. */
 static const struct {
     uint32_t first;
     int bits;
@@ -36,7 +37,7 @@ static bool is_public_4(const unsigned char bytes[4])
     return true;
 }
 
-/* Global unicast addresses start with the bits 001. Of them, some lead to an IPv4 address inside, and some are for
+/* Global unicast addresses start with the bits 001. Some of them contain an IPv4 address, and some are for
  * documentation or protocols. */
 static bool is_public_6(const unsigned char b[16])
 {

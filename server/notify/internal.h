@@ -1,4 +1,4 @@
-/* Inside server/notify. */
+/* Shared by the files of server/notify; only this folder includes it. */
 #ifndef SERVER_NOTIFY_INTERNAL_H
 #define SERVER_NOTIFY_INTERNAL_H
 
@@ -26,10 +26,10 @@ void message_sign(char out[SIGNATURE_SIZE], const char *secret, const char *id, 
 /* Does the address belong to some host of the internet, and neither to this machine nor to a network of its own? */
 bool address_is_public(const struct sockaddr *address);
 
-/* Whether the host of a URL is an address that is not public. False for names. */
+/* Is the host of the URL an address that is not public? False for names. */
 bool address_in_url_is_private(const char *url);
 
-/* ---- receiver.c: with the lock ------------------------------------------------------------------------- */
+/* ---- receiver.c: call with the lock held --------------------------------------------------------------- */
 
 typedef struct delivery {
     STAILQ_ENTRY(delivery) link;
@@ -50,10 +50,10 @@ typedef struct receiver {
     size_t queued; /* in the queue */
     wire_receiver_counts counts;
     char last_error[200];
-    bool dropping;     /* since the last success; has been logged */
+    bool dropping;     /* it has dropped a delivery since the last success, which has been logged */
     int64_t delay;     /* ms, between the last try and the next; 0: the last try succeeded */
     int64_t next_try;  /* ms of the steady clock */
-    delivery *current; /* in progress; used by the thread alone, as what follows */
+    delivery *current; /* in progress; only the thread uses it and the members below */
     CURL *easy;
     struct curl_slist *headers;
     size_t answer_bytes;
@@ -63,22 +63,22 @@ typedef struct receiver {
 typedef STAILQ_HEAD(receiver_list, receiver) receiver_list;
 
 receiver *receiver_new(notify *owner, const wire_receiver *wanted); /* NULL: out of memory */
-void receiver_free(receiver *r);                                    /* it has no transfer */
-void receiver_push(receiver *r, delivery *d);                       /* takes it */
+void receiver_free(receiver *r);                                    /* a transfer must not be in progress */
+void receiver_push(receiver *r, delivery *d);                       /* takes ownership of d */
 
-/* The outcome of the current delivery's try. error NULL: it was received. */
+/* Notes the outcome of the current delivery's try. error NULL: it was received. */
 void receiver_settle(receiver *r, int64_t now, const char *error);
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- all receivers ------------------------------------------------------------------------------------- */
 
 struct notify {
     bool with_private;
     pthread_mutex_t lock;
     receiver_list receivers;
-    void *runs;                  /* of failures: a tree */
-    atomic_uint_fast32_t wanted; /* events that some receiver wants */
+    void *runs;                  /* runs of failures; a tree */
+    atomic_uint_fast32_t wanted; /* the events that at least one receiver requests */
     atomic_uint_fast64_t sent, failed, dropped;
-    atomic_size_t queued; /* with those in progress */
+    atomic_size_t queued; /* including those in progress */
     bool running;
     atomic_bool stopping;
     pthread_t thread;
@@ -87,9 +87,9 @@ struct notify {
 
 /* ---- send.c -------------------------------------------------------------------------------------------- */
 
-/* Starts the thread, unless it runs. False: it cannot be started. libcurl is loaded. */
+/* Starts the thread, unless it runs. False: it cannot be started. libcurl must be loaded. */
 bool sending_start(notify *n);
 void sending_stop(notify *n);
-void sending_wake(notify *n); /* something is queued, or has changed */
+void sending_wake(notify *n); /* call it when something was queued or has changed */
 
 #endif

@@ -12,7 +12,7 @@ const char *const curl_library_names[] = {"libcurl.so.4", "libcurl-gnutls.so.4",
 static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
 
-/* The name of the first function that the library lacks; NULL: it has all. */
+/* Finds the functions. Returns the name of the first one that the library lacks; NULL: it has all of them. */
 static const char *find_functions(void *library)
 {
     struct {

@@ -1,4 +1,4 @@
-/* libcurl, which is loaded when the first receiver of notifications is set, and never otherwise. */
+/* libcurl. It is loaded only when the first receiver of notifications is set. */
 #ifndef SERVER_NOTIFY_LIBRARY_H
 #define SERVER_NOTIFY_LIBRARY_H
 
@@ -34,10 +34,10 @@ typedef struct curl_library {
 /* Valid after curl_library_load has succeeded. */
 extern curl_library lib;
 
-/* The names under which distributions have it, ended by NULL. */
+/* The names of libcurl in the distributions, ended by NULL. */
 extern const char *const curl_library_names[];
 
-/* The first library of these names, once per process. False: why says what is missing. */
+/* Loads the first of these libraries that exists, once per process. False: `why` says what is missing. */
 bool curl_library_load(const char *const *names, char *why, size_t size);
 
 #endif

@@ -50,7 +50,7 @@ static receiver *find(notify *n, const char *url)
     return NULL;
 }
 
-/* Makes the receivers that are new. fresh: one per receiver, NULL for those that exist. */
+/* Makes the new receivers. fresh: one entry per receiver, NULL if the receiver already exists. */
 static bool make_fresh(notify *n, const wire_notify *receivers, receiver **fresh, char **secrets)
 {
     for (size_t i = 0; i < receivers->n; i++) {
@@ -65,7 +65,7 @@ static bool make_fresh(notify *n, const wire_notify *receivers, receiver **fresh
     return true;
 }
 
-/* In the order of the list. */
+/* Replaces the receivers by those of the list, in its order. */
 static void replace(notify *n, const wire_notify *receivers, receiver **fresh, char **secrets)
 {
     uint32_t wanted = 0;
@@ -118,9 +118,9 @@ void notify_list(notify *n, notify_row *row, void *arg)
     pthread_mutex_unlock(&n->lock);
 }
 
-/* ---- runs of failures: with the lock ------------------------------------------------------------------- */
+/* ---- runs of failures: call with the lock held --------------------------------------------------------- */
 
-/* How many attempts of a study in a row have failed; studies without have no entry. */
+/* How many attempts of a study in a row have failed. Studies without failures have no entry. */
 typedef struct run {
     int64_t study;
     int64_t failures;
@@ -145,14 +145,14 @@ static void set_run(notify *n, int64_t study, int64_t failures)
     } else if (failures > 0) {
         run *made = malloc(sizeof *made);
         if (!made)
-            return; /* without memory the count starts later */
+            return; /* out of memory: the count starts later */
         *made = (run){.study = study, .failures = failures};
         if (!tsearch(made, &n->runs, compare_runs))
             free(made);
     }
 }
 
-/* Has the run reached the length that is told? */
+/* Has the run reached the length that is notified? */
 static bool count_failures(notify *n, int64_t study, const notify_news *news)
 {
     run key = {.study = study};
@@ -201,7 +201,7 @@ void notify_note_stuck(notify_news *news, const char *reason)
     snprintf(news->reason, sizeof news->reason, "%s", reason);
 }
 
-/* Without memory, or beyond room, a notification counts as dropped. */
+/* If there is no memory or no room, the notification counts as dropped. */
 static void push(receiver *r, const wire_notification *what, int64_t study)
 {
     wire_writer w = WIRE_WRITER_INIT;

@@ -47,14 +47,15 @@ void receiver_free(receiver *r)
     free(r);
 }
 
-/* The URL's scheme, host and port, for the log. The rest may be a secret: who knows the URL of a chat's hook can post. */
+/* The URL's scheme, host and port, for the log. The rest may be a secret: with the whole URL of a chat's hook, anybody
+ * can post. */
 static const char *origin(const receiver *r)
 {
     const char *host = strstr(r->wanted.url, "//") + 2;
     return log_format("%.*s", (int)(host - r->wanted.url + (ptrdiff_t)strcspn(host, "/?")), r->wanted.url);
 }
 
-/* Of several results that were better, the last one is of interest. */
+/* If several results in turn became the best one, only the last one is of interest. Drops the older notifications. */
 static void drop_older(receiver *r, const delivery *than)
 {
     delivery *d, *next;
@@ -68,7 +69,7 @@ static void drop_older(receiver *r, const delivery *than)
 void receiver_push(receiver *r, delivery *d)
 {
     drop_older(r, d);
-    /* The one that is being sent, or is to be sent again, does not count. */
+    /* The delivery that is being sent, or will be sent again, does not count. */
     if (r->queued + (r->current != NULL) > NOTIFY_QUEUE) {
         if (!r->dropping)
             log_event(LOG_WARN, "notifications_dropped", "receiver", origin(r), "reason",

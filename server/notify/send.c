@@ -1,4 +1,4 @@
-/* The thread that sends. It alone uses transfers; what it shares with others it touches with the lock. */
+/* The thread that sends. Only it uses transfers. It uses data that it shares with other threads with the lock held. */
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/nice.h"
@@ -11,13 +11,13 @@
 enum {
     CONNECT_MS = 5000,
     ANSWER_MS = 15000,
-    ANSWER_BYTES = 64 * 1024, /* of an answer are read; nobody looks at it */
+    ANSWER_BYTES = 64 * 1024, /* how much of an answer is read; its content is not used */
     IDLE_MS = 60000
 };
 
 /* ---- one transfer -------------------------------------------------------------------------------------- */
 
-/* The address is judged when it is connected to, so that a name cannot lead elsewhere between the two. */
+/* Checks the address when it is connected to, so that a name cannot resolve to another address after the check. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
     receiver *r = arg;
@@ -59,7 +59,7 @@ static bool add_headers(receiver *r, const delivery *d)
 
 #define SET(option, value) ((lib.curl_easy_setopt)(r->easy, option, value) == CURLE_OK)
 
-/* No proxy, because a proxy would connect to addresses that nobody here has judged. */
+/* Uses no proxy, because a proxy would connect to addresses that were not checked here. */
 static bool set_options(receiver *r, const delivery *d)
 {
     return SET(CURLOPT_URL, r->wanted.url) && SET(CURLOPT_PROTOCOLS_STR, "http,https") &&
@@ -85,7 +85,7 @@ static void end_transfer(receiver *r)
     r->headers = NULL;
 }
 
-/* With the lock. The receiver's first delivery begins, or has failed. */
+/* Begins the receiver's first delivery; a failure counts as a failed try. Call it with the lock held. */
 static void begin_transfer(receiver *r, int64_t now)
 {
     delivery *d = STAILQ_FIRST(&r->queue);
@@ -137,7 +137,7 @@ static void finish_transfers(notify *n)
 
 /* ---- the thread ---------------------------------------------------------------------------------------- */
 
-/* Without the lock, because libcurl may wait here for the resolver's answer. */
+/* Call it without the lock, because libcurl may wait here for the resolver's answer. */
 static void free_receivers(receiver_list *gone)
 {
     receiver *r;
@@ -152,7 +152,7 @@ static void free_receivers(receiver_list *gone)
     }
 }
 
-/* Begins what is due. Returns for how long nothing else is, in ms. */
+/* Begins the deliveries that are due. Returns the time until the next one is due, in ms. */
 static int begin_due(notify *n)
 {
     receiver_list gone = STAILQ_HEAD_INITIALIZER(gone);

@@ -32,7 +32,7 @@ void message_sign(char out[SIGNATURE_SIZE], const char *secret, const char *id, 
     const char *digits = secret + strlen(WIRE_SECRET_PREFIX);
     if (sodium_base642bin(key, sizeof key, digits, strlen(digits), NULL, &n_key, NULL,
                           sodium_base64_VARIANT_ORIGINAL) != 0)
-        n_key = 0; /* a secret that was damaged in the database: no receiver accepts what follows */
+        n_key = 0; /* the secret was damaged in the database: no receiver will accept this signature */
     snprintf(head, sizeof head, "%s.%lld.", id, (long long)seconds);
     crypto_auth_hmacsha256_init(&state, key, n_key);
     crypto_auth_hmacsha256_update(&state, (const unsigned char *)head, strlen(head));

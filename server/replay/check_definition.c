@@ -15,8 +15,8 @@ static char *definition_text(const wire_study *definition)
     return wire_writer_finish(&w, &text, &size) ? text : NULL;
 }
 
-/* The definition without the fields that a patch can change (of bounds their values, but not which there are), and
- * without names that an upload can give. */
+/* The definition without the fields that a patch can change, and without names that an upload can give. Of bounds, a
+ * patch can change the values, but not which bounds exist. */
 static char *fixed_text(const wire_study *definition, bool without_names)
 {
     wire_study fixed = *definition;
@@ -41,7 +41,7 @@ static char *fixed_text(const wire_study *definition, bool without_names)
 
 static bool check_unchanged(rebuild *r, const study_config *config, rebuild_problem *p)
 {
-    bool unnamed = r->config->wire->n_feature_names == 0; /* an upload may have named them since */
+    bool unnamed = r->config->wire->n_feature_names == 0; /* an upload may have given them names since then */
     char *before = fixed_text(r->config->wire, unnamed), *after = fixed_text(config->wire, unnamed);
     bool same = before && after && strcmp(before, after) == 0;
     bool no_memory = !before || !after;
@@ -66,9 +66,9 @@ static bool has_encoding(const wire_study *definition)
     return false;
 }
 
-/* Completes the definition. Definitions from before "aim", "repeats", the method of the first picks, the encoding of
- * words, "agreeing_repeats", "warp_unit", "source_trust" and "in_flight" existed stay without them, and keep their
- * meaning; without an aim, it is that of "regret". */
+/* Completes the definition. A definition that is older than "aim", "repeats", the method of the first picks, the
+ * encoding of words, "agreeing_repeats", "warp_unit", "source_trust" or "in_flight" stays without that member, and
+ * keeps its meaning. A definition without an aim means "regret". */
 static wire_status complete(wire_study *definition, wire_errors *problems)
 {
     bool has_aim = definition->aim != NULL, has_repeats = definition->repeats != NULL;
@@ -97,7 +97,7 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
     return status;
 }
 
-/* Has the definition all values, so that completing it changes nothing? WIRE_INVALID: it has not. */
+/* Does the definition have all values, so that completing it changes nothing? WIRE_INVALID: it does not. */
 static wire_status check_complete(wire_study *definition, wire_errors *problems)
 {
     bool fits = definition->id && !definition->points && wire_sources_are_frozen(definition);

@@ -28,7 +28,7 @@ bool rebuild_out_of_memory(rebuild_problem *p)
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-/* A figure of a batch. */
+/* Checks a figure of a batch. */
 static bool check_figure(rebuild_problem *p, const char *member, double value)
 {
     return (isfinite(value) && value >= 0) ||
@@ -57,8 +57,8 @@ static bool below(rebuild_problem *p, const char *member, const uint32_t *list, 
     return true;
 }
 
-/* Keys come in several entries: before others replace them, all are known, and no two may be the same. The last ones are
- * checked at the end of the log (rebuild_finish). */
+/* Checks that no two keys are the same. Keys come in several entries, so they are checked when all of them are known:
+ * before other keys replace them, or at the end of the log (rebuild_finish). */
 static bool check_keys(rebuild *r, rebuild_problem *p)
 {
     size_t first, second;
@@ -100,7 +100,8 @@ static bool is_space(const rebuild *r)
     return r->config->wire->domain_type == WIRE_DOMAIN_SPACE;
 }
 
-/* The first of n rows, as wide as the space, that is not a point of it; n if all are. */
+/* The index of the first of n rows that is not a point of the space; n if all are. The rows are as wide as the
+ * space. */
 static size_t first_other(const rebuild *r, const double *rows, size_t n)
 {
     size_t i = 0;
@@ -111,7 +112,8 @@ static size_t first_other(const rebuild *r, const double *rows, size_t n)
     return i;
 }
 
-/* Points that an enumerated space does not list break a constraint. The first of n rows that does not; n if all do. */
+/* The index of the first of n rows that breaks no constraint; n if all break one. Points that an enumerated space does
+ * not list must break a constraint. */
 static size_t first_allowed(const rebuild *r, const double *rows, size_t n)
 {
     size_t i = 0, rule;

@@ -1,4 +1,4 @@
-/* Checks the entries of an imported log that bring results, as strictly as requests. */
+/* Checks the entries of an imported log that have results, as strictly as requests. */
 #include "server/replay/rebuild_internal.h"
 
 #include "proto/json_parse.h"
@@ -35,7 +35,7 @@ static json_t *object_of(const char *member, const char *text, rebuild_problem *
     return NULL;
 }
 
-/* Is it a metric whose value is stored beside that of the first objective? */
+/* Is it a metric whose value is stored in addition to that of the first objective? */
 static bool is_recorded(const wire_study *wire, const char *name)
 {
     for (size_t i = 0; i < wire->n_metrics; i++)
@@ -44,7 +44,7 @@ static bool is_recorded(const wire_study *wire, const char *name)
     return false;
 }
 
-/* The told standard errors, which are the last member of the text. */
+/* Checks the reported standard errors, which are the last member of the text. */
 static bool check_std_errors(const rebuild *r, const char *text, json_t *errors, rebuild_problem *p)
 {
     char *values = wire_recorded_values(text), *own = wire_recorded_std_errors(text);
@@ -67,7 +67,8 @@ static bool check_std_errors(const rebuild *r, const char *text, json_t *errors,
     return good || p->no_memory || rebuild_refuse(p, "recorded", "the standard errors are not valid");
 }
 
-/* Checks the values beside that of the first objective. With a value, all modelled metrics must have one. */
+/* Checks the values other than that of the first objective. If the result has a value, all modelled metrics must have
+ * one. */
 static bool check_recorded(const rebuild *r, bool has_value, const char *text, rebuild_problem *p)
 {
     json_t *object = object_of("recorded", text, p), *value;

@@ -1,4 +1,4 @@
-/* What the two files of a replay share: replay.c reads and rebuilds, plan_again.c replans. */
+/* Shared by the two files of a replay: replay.c reads and rebuilds, plan_again.c replans. */
 #ifndef SERVER_REPLAY_INTERNAL_H
 #define SERVER_REPLAY_INTERNAL_H
 
@@ -22,14 +22,14 @@ typedef struct replaying {
     rebuild *rebuild;
     app app;
     study *study; /* the rebuilt study */
-    /* of the original study */
+    /* Of the original study. */
     const char *id;
     int64_t number, last_seq, candidates, dimension, reference_candidates;
     planned_at *batches;
     size_t n_batches, capacity, next;
     plan *plan; /* the latest replanned batch, if it has not been compared yet */
     store_event planned;
-    bool strayed; /* the engine has chosen otherwise, so no more batches are replanned */
+    bool strayed; /* the engine has made a different choice, so no more batches are replanned */
     store_status status;
 } replaying;
 

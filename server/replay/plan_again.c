@@ -11,8 +11,8 @@ static uint64_t bits_of(double x)
     return bits;
 }
 
-/* Equal as stored in the log, which keeps no sign of a zero, and has NaN for all values that are not
- * finite. */
+/* Are the values equal in the form of the log? It does not keep the sign of a zero, and has NaN for all values that are
+ * not finite. */
 static bool same_logged(double a, double b)
 {
     return isfinite(b) ? a == b : !isfinite(a);
@@ -58,7 +58,7 @@ static bool compare_scalars(replaying *r, int64_t seq, const store_batch *a, con
                        a->stop_rule, b->stop_rule);
         return false;
     }
-    if (*a->advice && strcmp(a->advice, b->advice) != 0) { /* earlier versions advised nothing */
+    if (*a->advice && strcmp(a->advice, b->advice) != 0) { /* earlier versions gave no advice */
         replay_differs(r, seq, "batch %lld advises %s; replanning advises %s", (long long)a->batch, a->advice,
                        *b->advice ? b->advice : "nothing");
         return false;

@@ -88,7 +88,7 @@ static void free_parts(rebuild *r)
 
 static void removed(void *arg, store_status status, int64_t study, int64_t last_seq)
 {
-    (void)status; /* after a failure it is removed at the next start */
+    (void)status; /* if this has failed, the next start removes the study */
     (void)study;
     (void)last_seq;
     free_parts(arg);
@@ -105,7 +105,7 @@ static void destroy(rebuild *r)
     if (left)
         store_submit_delete(r->lane, removed, r);
     else
-        free_parts(r); /* what is left in the store is removed at the next start */
+        free_parts(r); /* the next start removes the remains from the store */
 }
 
 static void take_held(rebuild *r)
@@ -139,7 +139,7 @@ void rebuild_free(rebuild *r)
         destroy(r);
 }
 
-/* On the writer thread. */
+/* Called on the writer thread. */
 static void write_done(void *arg, store_status status, int64_t study, int64_t last_seq)
 {
     rebuild *r = arg;
@@ -175,7 +175,7 @@ static void submit(rebuild *r, store_write *write)
     store_submit(write, write_done, r);
 }
 
-/* Ends the write being filled, and queues it behind the candidates of its study. */
+/* Ends the write that is being filled, and queues it behind the candidates of its study. */
 static void end_write(rebuild *r)
 {
     if (!r->write)
@@ -207,7 +207,7 @@ static void wait_for_writes(rebuild *r, size_t most, void (*settled)(void *arg),
         settled(arg);
 }
 
-/* What rebuild_settle does once the candidates have been written. */
+/* The rest of rebuild_settle, which runs when the candidates have been written. */
 typedef struct settling {
     rebuild *r;
     size_t most;
@@ -276,7 +276,7 @@ store_status rebuild_wait(rebuild *r)
 
 /* ---- candidates ---------------------------------------------------------------------------------------- */
 
-/* Keeps the rows if they may be those of an enumerated space, to check them once the space is known. False:
+/* Keeps the rows if they may belong to an enumerated space, so that they can be checked when the space is known. False:
  * out of memory. */
 static bool keep_few(rebuild *r, size_t n, size_t dimension, const double *rows)
 {

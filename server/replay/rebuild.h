@@ -25,13 +25,13 @@ wire_status rebuild_entry(rebuild *r, int64_t seq, int64_t time, const char *typ
 /* Call after the last entry. WIRE_INVALID with an error if something is missing. */
 wire_status rebuild_finish(rebuild *r, wire_errors *errors);
 
-/* Submits what has been gathered, and calls `settled` (any thread) once at most `most` writes are unfinished.
- * Writes after rebuild_rows wait for the candidates. One wait at a time. */
+/* Submits the write that is being filled, and calls `settled` (any thread) once at most `most` writes are unfinished.
+ * Writes after rebuild_rows wait for the candidates. Only one wait at a time. */
 void rebuild_settle(rebuild *r, size_t most, void (*settled)(void *arg), void *arg);
 /* Submits and waits for all writes. Returns rebuild_status. */
 store_status rebuild_wait(rebuild *r);
 
-/* Are the candidates that the log refers to those that were added? */
+/* Are the added candidates the ones that the log refers to? */
 bool rebuild_has_candidates(const rebuild *r);
 
 /* STORE_OK, or the status of the first write that failed. */
@@ -43,8 +43,8 @@ int64_t rebuild_number(rebuild *r); /* of the rebuilt study, once its first entr
 
 /* Makes the write that publishes the staged study. The caller may add an answer to it. */
 store_status rebuild_publication(rebuild *r, store_write **out);
-/* Takes and submits that write, after rebuild_wait. `done` gets STORE_EXISTS if a study with this id
- * exists. */
+/* Takes ownership of that write and submits it; call it after rebuild_wait. `done` gets STORE_EXISTS if a study with
+ * this id exists. */
 void rebuild_publish(rebuild *r, store_write *publication, store_done *done, void *arg);
 
 /* Does not wait for writes. A staged study that was not published is removed. Accepts NULL. */

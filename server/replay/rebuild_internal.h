@@ -1,5 +1,4 @@
-/* The state of a rebuild, shared by its writing (rebuild.c) and its checks (check_entries.c,
- * check_results.c). */
+/* The state of a rebuild. Shared by rebuild.c, which writes, and check_entries.c and check_results.c, which check. */
 #ifndef SERVER_REPLAY_REBUILD_INTERNAL_H
 #define SERVER_REPLAY_REBUILD_INTERNAL_H
 
@@ -21,7 +20,7 @@ struct rebuild {
     upload *upload; /* of the candidates; NULL: none */
     size_t rows, dimension;
     bool has_gaps; /* NaN, which only points of a space may have */
-    double *few;   /* the rows, while they are few enough for an enumerated space; NULL */
+    double *few;   /* the rows, while they are few enough for an enumerated space; otherwise NULL */
     bool attached;
 
     store_write *write; /* being filled */
@@ -32,7 +31,7 @@ struct rebuild {
     int64_t entries, candidates, columns, trials, batches;
     int64_t
         listed; /* candidates of an enumerated space; points after them break its constraints. 0: no such space */
-    bool has_set, has_gone; /* the log's candidates were added; they are missing */
+    bool has_set, has_gone; /* has_set: the log's candidates were added; has_gone: they are missing */
     char digest[80];
     study_config *config;
     bandit_arms *space; /* without points; NULL: none */
@@ -58,12 +57,12 @@ void rebuild_fail(rebuild *r, store_status status);
 typedef struct rebuild_problem {
     char member[32]; /* of the payload; "": all of it */
     char what[240];  /* "": no problem */
-    bool no_memory;  /* it could not be checked, and nothing is wrong with it */
+    bool no_memory;  /* memory ran out during the check; the entry may be valid */
 } rebuild_problem;
 
-/* check_entries.c: checks the next entry, beyond what the store checks itself. It refuses everything that a
- * request would be refused for, and everything that would prevent loading or showing the study. It sets the
- * event's content, and keeps what the checks of later entries need. */
+/* check_entries.c: checks the next entry, in addition to the store's own checks. It refuses everything that a request
+ * would be refused for, and everything that would prevent loading or showing the study. It sets the event's content,
+ * and keeps the data that the checks of later entries need. */
 void rebuild_check(rebuild *r, store_event *event, rebuild_problem *problem);
 
 /* Parts of rebuild_check. Each returns whether the entry is valid, and if not, sets *p. */

@@ -234,7 +234,7 @@ static void compare_candidates(replaying *r, int64_t other)
     free(rows);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- the replay ---------------------------------------------------------------------------------------- */
 
 static void take_study(void *arg, const store_study *row)
 {
@@ -301,5 +301,5 @@ store_status replay_study(store *snapshot, const char *id, const replay_options 
     free(r.batches);
     bool found = out->differences > 0 && r.status == STORE_CORRUPT;
     return found ? STORE_OK
-                 : r.status; /* a log that cannot be read to its end has been checked nevertheless */
+                 : r.status; /* a log that cannot be read to its end counts as checked nevertheless */
 }

@@ -1,5 +1,5 @@
-/* Replays a log: rebuilds a study from its log alone in a scratch database, replans every batch from what was
- * known when it was planned, and compares everything with the original. */
+/* Replays a log: rebuilds a study from its log alone in a scratch database, replans every batch from the data that it
+ * was planned from, and compares everything with the original. */
 #ifndef SERVER_REPLAY_REPLAY_H
 #define SERVER_REPLAY_REPLAY_H
 

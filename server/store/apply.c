@@ -1,4 +1,5 @@
-/* What each event does to the tables, both for new writes and for rebuilds from a log. No other file knows. */
+/* Applies events to the tables, both for new writes and for rebuilds from a log. Only this file defines what each event
+ * changes. */
 #include "server/store/backend.h"
 
 static void move_trial(study_record *study, trial_state from, trial_state to)
@@ -13,7 +14,7 @@ static store_status no_trial(store_error *err, const study_record *study, int64_
                       (long long)study->study, (long long)trial, what);
 }
 
-/* study_insert has written all of it, before the log's entry. */
+/* study_insert has written everything, before the entry of the log. */
 static store_status apply_study_created(store *s, study_record *study, const store_event *event,
                                         store_error *err)
 {
@@ -321,7 +322,7 @@ static store_status apply_observation_amended(store *s, study_record *study, con
     return status;
 }
 
-/* Changes the tables by an event, and *study, whose last_seq is already the event's. */
+/* Applies an event to the tables and to *study, whose last_seq is already the event's position. */
 typedef store_status applied(store *s, study_record *study, const store_event *event, store_error *err);
 
 static applied *const apply[STORE_EVENT_TYPES] = {

@@ -4,7 +4,7 @@
 
 #include "server/store/store.h"
 
-/* A copy in the making. In a first pass there is no block yet, and the copies are only measured. */
+/* A copy that is being made. In the first pass there is no block yet, and the copies are only measured. */
 typedef struct arena {
     unsigned char *block; /* NULL while measuring */
     size_t used;
@@ -22,7 +22,7 @@ void *arena_copy(arena *a, const void *data, size_t size);
 const char *arena_text(arena *a, const char *text);          /* NULL stays NULL */
 const char *arena_text_or_empty(arena *a, const char *text); /* NULL becomes "" */
 
-/* Freed with free. STORE_NO_MEMORY. */
+/* Deep copies, which the caller frees with free. STORE_NO_MEMORY. */
 store_status store_answer_copy(store_answer **out, const store_answer *answer);
 store_status store_token_copy(store_token **out, const store_token *token);
 store_status store_setting_copy(store_setting **out, const store_setting *setting);

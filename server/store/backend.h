@@ -1,4 +1,5 @@
-/* What a backend provides, and what all backends share: the writer thread, lanes, and the meaning of events.
+/* The interface that a backend implements, and the parts that all backends share: the writer thread, lanes, and the
+ * meaning of events.
  *
  *   lane.c           lanes, writes, uploads: what is submitted
  *   writer.c         the queue and the writer thread
@@ -7,9 +8,9 @@
  *   chain.c          checksums of logs: made, and checked
  *   event*.c         events as values and as JSON          (map in event_kinds.h)
  *   arena.c          deep copies
- *   checked_reads.c  reads, and checks of what they yield  (calls the backend)
+ *   checked_reads.c  reads, and checks of the read values  (calls the backend)
  *   names.c          names, errors, the clock
- *   sql/             what SQL backends share               (map in sql/sql.h)
+ *   sql/             shared by the SQL backends            (map in sql/sql.h)
  *   compare.c        compares studies of any two stores
  *   sqlite/          the SQLite backend                    (map in sqlite/sqlite.h)
  *   postgres/        the PostgreSQL backend                (map in postgres/postgres.h)
@@ -45,7 +46,7 @@ typedef struct log_chain {
     unsigned char bytes[CHAIN_BYTES];
 } log_chain;
 
-/* A study's numbers: loaded before its events are applied, saved after the last one of a write. */
+/* A study's numbers. They are loaded before its events are applied, and saved after the last event of a write. */
 typedef struct study_record {
     int64_t study, epoch, last_seq;
     study_state state;
@@ -112,8 +113,8 @@ typedef struct store_backend {
     /* Tables of a study. */
     store_status (*content_attach)(store *s, const study_record *record, const store_event *candidates,
                                    store_error *err);
-    /* Appends candidates to those of the study. *content is as in its record; before the first candidates it
-     * is 0, and is set to the number of a new content. */
+    /* Appends candidates to those of the study. *content is the content of its record. If the study has no candidates
+     * yet, it is 0, and becomes the number of a new content. */
     store_status (*content_extend)(store *s, const study_record *record, const store_points *points,
                                    int64_t *content, store_error *err);
     store_status (*candidate_retire)(store *s, int64_t study, uint32_t candidate, store_error *err);
@@ -125,7 +126,7 @@ typedef struct store_backend {
     store_status (*batch_insert)(store *s, int64_t study, const store_event *planned, store_error *err);
     store_status (*batch_extend)(store *s, int64_t study, const store_event *extended, store_error *err);
     store_status (*sums_put)(store *s, int64_t study, const store_arm_sum *sums, size_t n, store_error *err);
-    /* Their numbers are first, first + 1 … */
+    /* The trials' numbers are first, first + 1 … */
     store_status (*trials_insert)(store *s, int64_t study, int64_t first, int64_t batch,
                                   const store_pick *picks, size_t n, store_error *err);
     store_status (*trial_load)(store *s, int64_t study, int64_t trial, trial_record *record,
@@ -167,16 +168,17 @@ typedef struct store_backend {
     /* Inside a transaction: makes its commit write to the disk without changing any data. */
     store_status (*touch)(store *s, store_error *err);
 
-    /* Only what makes room may be written now: deletions, no events. NULL: never. */
+    /* True: the store is full, and only writes that make room are accepted: deletions, no events. NULL: it is never
+     * full. */
     bool (*is_full)(store *s);
 
-    /* Outside transactions. after_commit: checkpoints when they are due. chore: one slice, about 20 ms at
-     * most, of removing deleted studies and abandoned uploads. idle: called after a second without writes. */
+    /* Called outside transactions. after_commit: makes checkpoints when they are due. chore: does one slice, of about
+     * 20 ms at most, of removing deleted studies and abandoned uploads. idle: called after a second without writes. */
     void (*after_commit)(store *s);
     store_chore (*chore)(store *s);
     void (*idle)(store *s);
 
-    /* After the writer thread has ended. Frees the store's own memory. */
+    /* Called after the writer thread has ended. Frees the store's own memory. */
     void (*close)(store *s);
 
     /* Any thread. */
@@ -252,15 +254,15 @@ struct store {
     bool closing, stopped;
     bool no_checksums; /* of log entries */
     int64_t next_content;
-    store_probe *probes;  /* that wait for an outcome */
-    double probing_since; /* of store_clock: when the probe under way was asked for; 0: none is */
+    store_probe *probes;  /* the probes that wait for an outcome */
+    double probing_since; /* of store_clock: when the probe in progress was requested; 0: there is none */
     store_error last_failure;
     store_observer *observer; /* NULL: none */
     void *observer_arg;
     _Atomic uint64_t commits, written, queued;
     _Atomic double
         proved_at; /* of store_clock: when a write last reached the disk; < 0: the last one failed */
-    _Atomic bool read_failed; /* the last read did */
+    _Atomic bool read_failed; /* the last read failed */
 };
 
 /* Starts the writer thread. The backend has filled its own part of *s. On failure the caller still owns the
@@ -270,13 +272,13 @@ store_status store_start(store *s, const store_backend *backend, int64_t next_co
 /* The number of a new content; any thread. */
 int64_t store_new_content(store *s);
 
-/* The checksum of the entry after the one whose checksum is *chain. */
+/* Replaces *chain, the checksum of an entry, by the checksum of the next entry. */
 void chain_extend(log_chain *chain, int64_t seq, int64_t time, const char *type, const char *payload);
 
 /* Carries out an event: appends it to the log at position record->last_seq + 1, changes the tables, and
- * changes *record, which the caller saves. EVENT_STUDY_CREATED fills *record. Inside a transaction, on the
- * writer thread. STORE_NOT_FOUND: the event names a study, trial, batch or upload that does not exist, or
- * that is not in a state for the event. STORE_EXISTS: it creates one that exists. */
+ * changes *record, which the caller saves. EVENT_STUDY_CREATED fills *record. Called inside a transaction, on the
+ * writer thread. STORE_NOT_FOUND: the event names a study, trial, batch or upload that does not exist, or whose
+ * state does not allow the event. STORE_EXISTS: it creates one that exists. */
 store_status store_apply(store *s, study_record *record, int64_t epoch, const store_event *event,
                          const char *payload, store_error *err);
 

@@ -1,5 +1,5 @@
-/* Checksums of logs. Each covers an entry and the checksum of the entry before it (BLAKE2b, 128 bits), so that an
- * entry that was changed, removed or moved is noticed, wherever in the log it is. */
+/* Checksums of logs (BLAKE2b, 128 bits). Each covers an entry and the checksum of the previous entry. So an entry that
+ * was changed, removed or moved is noticed, wherever it is in the log. */
 #include "server/store/backend.h"
 
 #include <sodium.h>
@@ -38,9 +38,9 @@ enum { entries_in_page = 64 };
 
 typedef struct checking {
     log_chain before;
-    int64_t last, checked; /* the entry that was read last; those that have a checksum */
-    int64_t wrong;         /* the first that is not as it was written; 0: none */
-    bool missing;          /* it is not there at all */
+    int64_t last, checked; /* the entry that was read last; how many entries have a checksum */
+    int64_t wrong;         /* the first entry that differs from the written one; 0: none */
+    bool missing;          /* this entry does not exist */
 } checking;
 
 static void check_entry(void *arg, const chained_entry *entry)

@@ -21,7 +21,7 @@ typedef struct passing {
     } row;
     void *arg;
     int64_t study;
-    store_status status; /* STORE_CORRUPT after the first unsound row: no further rows are passed on */
+    store_status status; /* STORE_CORRUPT after the first invalid row: no further rows are passed on */
     store_error *err;
 } passing;
 
@@ -80,7 +80,7 @@ static void pass_study(void *arg, const store_study *row)
         p->row.study(p->arg, row);
 }
 
-/* In a list, a damaged study is marked, and the others are shown. */
+/* In a list, a damaged study is marked, and the other studies are shown as usual. */
 static void pass_listed(void *arg, const store_study *row)
 {
     passing *p = arg;

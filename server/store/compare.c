@@ -1,5 +1,5 @@
-/* Compares two studies of any two stores by what is read of them: each row becomes a line of text, and the lines of each
- * table are compared in their order. */
+/* Compares two studies of any two stores through the read functions: each row becomes a line of text, and the lines of
+ * each table are compared in their order. */
 #include "proto/arrays.h"
 #include "server/store/backend.h"
 
@@ -41,7 +41,7 @@ __attribute__((format(printf, 3, 4))) static void add(lines *l, int64_t number, 
     l->list[l->n++] = line;
 }
 
-/* ---- rows as lines: every member but the numbers that differ between databases, doubles with every bit --- */
+/* ---- rows as lines: every member except the numbers that differ between databases; doubles with every bit */
 
 #define I(x) ((long long)(x))
 
@@ -161,7 +161,7 @@ static void take_number(void *arg, const store_trial *t)
     *(int64_t *)arg = t->trial;
 }
 
-/* A page is that of as many trials, which need not have attempts. */
+/* A page covers a number of trials, some of which may have no attempts. */
 static store_status read_attempts(const place *p, int64_t after, lines *out)
 {
     int64_t last = after;
@@ -215,7 +215,7 @@ static store_status read_keys(const place *p, int64_t after, lines *out)
     return store_read_keys(p->s, p->study, 0, SIZE_MAX, add_key, out, p->err);
 }
 
-/* The sums, dictionary and state of the last batch; the two blobs as one line each. */
+/* Reads the sums, dictionary and state of the last batch. Each of the two blobs becomes one line. */
 static store_status read_engine(const place *p, int64_t after, lines *out)
 {
     store_engine_state e;
@@ -255,7 +255,7 @@ static const struct {
     {"engine_states", read_engine, false},
 };
 
-/* False at the first difference, for which a line is given. */
+/* False: it has reported the first difference. */
 static bool compare_lines(const char *table, const lines *mine, const lines *theirs,
                           store_check_row *difference, void *arg)
 {

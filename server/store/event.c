@@ -68,7 +68,7 @@ store_status store_event_decode(store_event **out, const char *type, int64_t tim
     store_event event = {.time = time};
     if (!store_event_parse(&event.type, type))
         return store_fail(err, STORE_CORRUPT, "the log has an event of the unknown type '%s'", type);
-    /* Integers are read as reals, since -0.0 and 1e300 are written like them. Ours are at most 2^53. */
+    /* Integers are read as reals, since -0.0 and 1e300 are written like integers. Our integers are at most 2^53. */
     json_error_t problem;
     bool no_memory;
     json_t *object = wire_json_load(payload, strlen(payload),

@@ -4,9 +4,8 @@
 
 #include "server/store/store.h"
 
-/* A deep copy in one allocation (the caller frees it with free). Brings doubles into the form that the log
- * and the tables can both keep: no sign on a zero, NaN for every non-finite one. Sums keep their bits.
- * STORE_NO_MEMORY. */
+/* A deep copy in one allocation (the caller frees it with free). Doubles are brought into a form that both the log and
+ * the tables can keep: a zero has no sign, and every non-finite value is NaN. Sums keep their bits. STORE_NO_MEMORY. */
 store_status store_event_copy(store_event **out, const store_event *event);
 
 /* The event's payload in the log: JSON from which store_event_decode makes the same event. `event`: a copy.
@@ -20,8 +19,8 @@ store_status store_event_decode(store_event **out, const char *type, int64_t tim
 
 bool store_event_parse(store_event_type *out, const char *name);
 
-/* The value of the member that has this name in the payload: a pointer into *event of the type that records.h
- * gives that member, for an array to its pointer. NULL: events of this type have no such member. */
+/* The value of the member that has this name in the payload: a pointer into *event, to the type that records.h gives
+ * the member; for an array, to its pointer. NULL: events of this type have no such member. */
 const void *store_event_member(const store_event *event, const char *name);
 
 #endif

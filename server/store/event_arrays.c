@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Space for an array that is read; NULL and remembered: out of memory. */
+/* Memory for an array that is being read. NULL: out of memory, which *r notes. */
 static void *new_array(event_reader *r, size_t n, size_t size)
 {
     assert(r->n_arrays < sizeof r->arrays / sizeof *r->arrays);
@@ -18,7 +18,7 @@ static void *new_array(event_reader *r, size_t n, size_t size)
     return array;
 }
 
-/* Arrays are pointed to as whatever their elements are. */
+/* A pointer to the array, whatever the type of its elements. */
 static const void *array_at(const store_event *event, const event_member *m)
 {
     const void *array;
@@ -77,7 +77,7 @@ static void read_array(event_reader *r, const event_member *m, store_event *even
     set_length(m, event, n);
 }
 
-/* Elements are copied one by one, because while an arena measures there is no copy that they could be changed in. */
+/* Elements are copied one by one, because while an arena measures, there is no copy in which they could be changed. */
 static void copy_array(arena *a, const event_member *m, store_event *event)
 {
     const event_array_kind *kind = array_kind_of(m);
@@ -268,7 +268,7 @@ static void write_bytes(wire_writer *w, const event_member *m, const store_event
     free(text);
 }
 
-/* The value of a hexadecimal digit; -1: it is none. */
+/* The value of a hexadecimal digit; -1: it is not one. */
 static int digit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -320,7 +320,7 @@ static void write_reals(wire_writer *w, const double *values, size_t n)
     wire_array_end(w);
 }
 
-/* False: one of the entries is no real. */
+/* False: one of the entries is not a real. */
 static bool read_reals(const json_t *entries, double *values, size_t n)
 {
     bool good = true;
@@ -388,7 +388,7 @@ static bool are_rows(const json_t *entries, size_t dimension)
     return true;
 }
 
-/* Allocates only when the entries are rows: a dimension alone, however large, takes no memory. */
+/* Allocates only if the entries are rows, so that a large dimension alone takes no memory. */
 static void read_rows(event_reader *r, const event_member *m, store_event *event)
 {
     const json_t *entries = json_object_get(r->object, m->name);

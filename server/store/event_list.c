@@ -1,5 +1,5 @@
-/* The members of each type of event, in the order in which payloads have them. Payloads, copies and views are
- * made from this list. */
+/* The members of each type of event, in their order in the payload. Payloads, copies and views are made from this
+ * list. */
 #include "server/store/event_kinds.h"
 
 #include <stddef.h>
@@ -9,12 +9,12 @@
 /* The offset of a member of store_event's union; it compiles only if the member has this type. */
 #define AT(type, member) _Generic(((store_event *)0)->u.member, type : OFFSET(member))
 
-/* The length of an array: a size_t, or an int64_t that is never negative, which is alike. */
+/* The length of an array: a size_t, or an int64_t that is never negative, which has the same representation. */
 #define LENGTH(member)                                                                                       \
     _Generic(((store_event *)0)->u.member, size_t : OFFSET(member), int64_t : OFFSET(member))
 _Static_assert(sizeof(size_t) == sizeof(int64_t), "lengths of arrays are either");
 
-/* Kind and place of a member; event_kinds.h says what the kinds mean. */
+/* Kind and place of a member; event_kinds.h explains the kinds. */
 #define TEXT(member)                      &event_text, AT(const char *, member), 0, NULL
 #define TEXT_UNLESS_NULL(member)          &event_text_unless_null, AT(const char *, member), 0, NULL
 #define TEXT_UNLESS_EMPTY(member)         &event_text_unless_empty, AT(const char *, member), 0, NULL

@@ -157,7 +157,7 @@ static void write_attempt(wire_writer *w, const event_member *m, const store_eve
     wire_integer_value(w, *(const int32_t *)event_value(event, m->at));
 }
 
-/* The most is far below the end of the type, since later attempts get the next numbers. */
+/* The largest valid attempt is far below the end of the type, since later attempts get the next numbers. */
 static void read_attempt_from(int64_t least, event_reader *r, const event_member *m, store_event *event)
 {
     const int64_t most = 1 << 30;

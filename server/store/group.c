@@ -1,4 +1,4 @@
-/* Group commit: one transaction for the waiting writes. A write that fails does so alone; if the commit
+/* Group commit: one transaction for the waiting writes. If one write fails, the others still succeed; if the commit
  * fails, all of them fail. */
 #include "server/store/writer.h"
 
@@ -119,8 +119,8 @@ static store_status apply_op(store *s, store_op *op, store_error *err)
     return STORE_OK;
 }
 
-/* Applies one operation between marks, so that a failure undoes that operation alone. On some faults the
- * database ends the transaction itself. */
+/* Applies one operation between marks, so that a failure undoes only that operation. After some faults the database
+ * ends the transaction by itself. */
 static void run_op(store *s, store_op *op, store_error *err)
 {
     store_lane *lane = op->lane;
@@ -170,8 +170,8 @@ static void fail_applied(store_op *first, const store_op *end, store_status stat
     }
 }
 
-/* Runs without marks, since the database copies every page that is written after one, and almost no group has
- * a failure. Returns the first operation that was not run; *failed: the group must be rolled back. */
+/* Runs operations without marks, because the database copies every page that is written after a mark, and almost no
+ * group has a failure. Returns the first operation that was not run; *failed: the group must be rolled back. */
 static store_op *run_unmarked(store *s, store_op *first, double until, bool *failed)
 {
     store_op *op = first;
@@ -195,8 +195,8 @@ static store_op *run_marked(store *s, store_op *first, double until, store_error
     return op;
 }
 
-/* Begins a transaction and applies operations until that time, at least one; *end is the first that was not
- * applied. Afterwards the transaction may have ended. If it cannot begin, all fail: *end is NULL. */
+/* Begins a transaction and applies operations until that time, but at least one. *end is the first operation that was
+ * not applied. Afterwards the transaction may have ended. If it cannot begin, all operations fail: *end is NULL. */
 static store_status apply_group(store *s, store_op *first, double until, store_op **end, store_error *err)
 {
     bool failed = true;
@@ -261,7 +261,8 @@ static void tell_observer(store *s, const store_op *first, const store_op *end, 
     s->observer(s->observer_arg, &commit);
 }
 
-/* A commit of failed writes alone, or of an upload abandoned before its first block, has written nothing. */
+/* Notes whether the commit is proof that writes reach the disk. A commit that has only failed writes, or an upload that
+ * was abandoned before its first block, has written nothing. */
 static void note_proof(store *s, const store_op *first, const store_op *end, const store_error *err)
 {
     bool wrote = false;
@@ -282,9 +283,9 @@ store_op *group_run(store *s, store_op *first, double seconds)
     else if (!s->backend->in_transaction(s))
         run_singly(s, first, end, &err);
     else if ((status = commit(s, &err)) == STORE_FULL && has_deletion(first, end))
-        run_singly(s, first, end, &err); /* what makes room is accepted on a full disk */
+        run_singly(s, first, end, &err); /* operations that make room are accepted on a full disk */
     else if (status == STORE_EXISTS || status == STORE_NOT_FOUND || status == STORE_TOO_MANY)
-        run_singly(s, first, end, &err); /* the backend found only now what is wrong with one of the writes */
+        run_singly(s, first, end, &err); /* the backend notices only now that one of the writes is invalid */
     else if (status)
         fail_applied(first, end, status);
     if (err.status)

@@ -184,6 +184,6 @@ void store_upload_append(store *s, int64_t content, int64_t first, size_t n, siz
 void store_upload_abandon(store *s, int64_t content)
 {
     upload_op *upload = upload_new(OP_ABANDON, content, 0);
-    if (upload) /* if not: the next start removes the upload */
+    if (upload) /* otherwise the next start removes the upload */
         writer_submit(s, &s->uploads, &upload->op);
 }

@@ -1,4 +1,4 @@
-/* What the store keeps: rows of studies, of trials and of their parts, and the events that they result from
+/* The records of the store: rows of studies, of trials and of their parts, and the events that they result from
  * (store.h).
  *
  * Times are milliseconds since 1970 UTC. Strings are UTF-8, NUL-terminated. */
@@ -48,29 +48,28 @@ typedef struct store_study {
     int64_t trials;                 /* their numbers are 1 … trials */
     int64_t by_state[TRIAL_STATES];
     int64_t issued;       /* trials handed out at least once */
-    int64_t observations; /* values told or imported; an amended one counts once */
+    int64_t observations; /* reported or imported values; an amended one counts once */
     int64_t imported;     /* the numbers of imported results are 1 … imported */
     int64_t batches;      /* planned so far */
     int64_t through_seq;  /* results up to this position of the log are in the last batch's model */
-    double cost;          /* of all its results together */
-    int64_t best_trial;   /* 0: none yet; of equal ones the first */
+    double cost;          /* the sum over all its results */
+    int64_t best_trial;   /* 0: none yet; if several are equal, the first */
     int64_t best_candidate;
     double best_value;
     int64_t candidates; /* 0: none uploaded */
     int64_t dimension;
-    int64_t
-        reference_candidates; /* the number of candidates, from the first, that scaling is computed from */
-    const char *digest;       /* of the candidates as uploaded, hexadecimal; "" */
-    const char *advice;       /* of the last batch, as in store_batch */
-    bool has_keys;            /* some candidates have keys */
+    int64_t reference_candidates; /* scaling is computed from the first candidates; this is their number */
+    const char *digest;           /* of the candidates as uploaded, hexadecimal; "": none */
+    const char *advice;           /* of the last batch, as in store_batch */
+    bool has_keys;                /* some candidates have keys */
     bool damaged; /* in a list of studies: its row is damaged, and only `study` and `id` are given */
 } store_study;
 
 typedef struct store_trial {
     int64_t trial;
     trial_state state;
-    int32_t attempt; /* the last one, or the one that told the result; 0: not handed out yet */
-    int64_t batch;   /* that planned it; −1: proposed by a user */
+    int32_t attempt; /* the last one, or the one that reported the result; 0: not handed out yet */
+    int64_t batch;   /* the batch that planned it; −1: a user proposed it */
     int64_t candidate;
     double variance;          /* start-of-batch variance, paper's scale; NaN when unknown */
     const char *worker;       /* of the last attempt; "": unnamed */
@@ -80,25 +79,25 @@ typedef struct store_trial {
     double value; /* in the metric's units and sign; never −0 */
     const char *reason;
     int64_t repeats;      /* number of pulls that the value is the mean of; at least 1 */
-    double cost;          /* told with its results, summed over its attempts; 0: none was told */
-    const char *recorded; /* other values and standard errors, as proto/recorded_values.h has them; or "" */
-    const char *metadata; /* told with the result: a JSON object, or "" */
-    int64_t told_at;      /* 0: not told */
-    int64_t told_seq;     /* log position of the result, kept by amendments; 0: not told */
+    double cost;          /* reported with its results, summed over its attempts; 0: none was reported */
+    const char *recorded; /* other values and standard errors, as in proto/recorded_values.h; or "" */
+    const char *metadata; /* reported with the result: a JSON object, or "" */
+    int64_t told_at;      /* 0: not reported */
+    int64_t told_seq;     /* log position of the result; amendments keep it; 0: not reported */
 } store_trial;
 
-/* A value told by another attempt than the one that completed the trial: one more observation. */
+/* A value that was reported for an attempt other than the one that completed the trial. It is one more observation. */
 typedef struct store_late_result {
     int64_t trial, candidate; /* candidate: that of the trial */
     int32_t attempt;
     double value;
     int64_t repeats;
-    double cost;                     /* 0: none was told */
+    double cost;                     /* 0: none was reported */
     const char *recorded, *metadata; /* as in store_trial */
     int64_t told_at, told_seq;
 } store_late_result;
 
-/* An amendment, with what it replaced. */
+/* An amendment, with the result that it replaced. */
 typedef struct store_amendment {
     int64_t trial;       /* 0: an imported result was amended */
     int64_t observation; /* its number; 0: a trial was amended */
@@ -107,7 +106,7 @@ typedef struct store_amendment {
     const char *reason; /* of the amendment; "": none */
     trial_state was;
     bool had_value;
-    double value; /* the replaced one, as the repeats and recorded values below */
+    double value; /* the replaced value; `repeats` and `recorded` are replaced ones as well */
     int64_t repeats;
     const char *recorded;
     const char *was_reason;
@@ -127,9 +126,8 @@ typedef struct store_attempt {
     const char *worker;
     int64_t issued_at;
     int64_t lease_expires_at;
-    int64_t ended_at; /* 0: open */
-    const char
-        *outcome; /* "", that of EVENT_TRIAL_REQUEUED or the state told; "superseded": another attempt told */
+    int64_t ended_at;    /* 0: open */
+    const char *outcome; /* "": open; of EVENT_TRIAL_REQUEUED; the reported state; or "superseded" */
 } store_attempt;
 
 typedef struct store_arm_sum {
@@ -169,7 +167,7 @@ typedef struct store_batch {
     int64_t started_at;
     const char *code_path;
     int64_t through_seq; /* when read: results up to here are in its model */
-    const char *advice;  /* what its model advises the user, a word of the API; "": nothing */
+    const char *advice;  /* the advice that its model gives the user, a word of the API; "": none */
 } store_batch;
 
 /* An imported value. */
@@ -178,22 +176,22 @@ typedef struct store_observation {
     int64_t repeats;      /* number of pulls that the value is the mean of */
     double value;         /* in the metric's units and sign */
     const char *recorded; /* as in store_trial; NULL: "" */
-    double cost;          /* 0: none was told */
+    double cost;          /* 0: none was reported */
 } store_observation;
 
-/* An imported result as it is now. */
+/* The current state of an imported result. */
 typedef struct store_imported {
     int64_t observation; /* its number, from 1 in the order of import */
-    int64_t told_seq;    /* log position of the import, kept by amendments */
+    int64_t told_seq;    /* log position of the import; amendments keep it */
     int64_t imported_at;
     uint32_t candidate;
     trial_state state; /* completed, or failed or infeasible: an amendment took the value back */
     bool has_value;
     double value;         /* 0 without one */
     int64_t repeats;      /* at least 1 */
-    double cost;          /* 0: none was told */
+    double cost;          /* 0: none was reported */
     const char *recorded; /* as in store_trial */
-    const char *reason;   /* of the amendment that took the value back; "" */
+    const char *reason;   /* of the amendment that took the value back; "": none */
 } store_imported;
 
 /* A token. Only the hash of its secret is stored. */
@@ -278,12 +276,12 @@ typedef struct store_event {
             store_points points; /* points of a space, or rows of features */
         } added;
         struct {
-            const uint32_t *list; /* none of them is retired, or restored, already */
+            const uint32_t *list; /* before the event, none of them is retired; to restore, all of them are */
             size_t n;
         } retired, restored;
         struct {
-            int64_t first;           /* of the candidates; 0: all keys until now are dropped */
-            const char *const *keys; /* of `first` and the next ones; "": it has none */
+            int64_t first;           /* the first candidate; 0: all earlier keys are dropped */
+            const char *const *keys; /* of `first` and the next ones; "": the candidate has none */
             size_t n;
         } keyed;
         struct {
@@ -302,7 +300,7 @@ typedef struct store_event {
             store_points points;
         } planned;
         struct {
-            int64_t batch;       /* the last one; it gets more picks, and this ratio and stop rule */
+            int64_t batch;       /* the last batch; it gets more picks, and this ratio and stop rule */
             int64_t through_seq; /* end of the log when the picks were planned; 0: just before this event */
             double ratio;
             const char *stop_rule;
@@ -322,11 +320,11 @@ typedef struct store_event {
             int64_t trial;
             const char *outcome; /* of the attempt that ended: "expired", "released", "failed" */
             bool attempt_counts; /* false: a released attempt, whose number is used again */
-            double cost;         /* of the attempt; 0: none was told */
+            double cost;         /* of the attempt; 0: none was reported */
         } requeued;
         struct {
             int64_t trial;
-            int32_t attempt;   /* that told the result; 0: the current one, if any */
+            int32_t attempt;   /* the one that reported the result; 0: the current one, if any */
             trial_state state; /* completed, failed, infeasible, stopped */
             bool has_value;
             double value;
@@ -334,7 +332,7 @@ typedef struct store_event {
             const char *reason;
             int64_t repeats; /* 0 means 1 */
             const char *recorded, *metadata;
-            double cost; /* of this attempt; 0: none was told */
+            double cost; /* of this attempt; 0: none was reported */
         } told;
         struct {
             int64_t trial; /* the next number; no batch planned this trial */
@@ -347,10 +345,10 @@ typedef struct store_event {
             bool better;
             int64_t repeats;
             const char *recorded, *metadata;
-            double cost; /* 0: none was told */
+            double cost; /* 0: none was reported */
         } late;
         struct {
-            int64_t trial;     /* it has been told */
+            int64_t trial;     /* it has a result */
             trial_state state; /* completed, failed, infeasible, stopped */
             bool has_value;
             double value;

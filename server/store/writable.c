@@ -1,11 +1,11 @@
-/* Is the database writable? One small write answers all who ask at one time, and any write that has just
- * succeeded answers as well. */
+/* Finds out whether the database is writable. One small write answers all probes that wait at one time, and so does any
+ * write that has just succeeded. */
 #include "server/store/writer.h"
 
 #include <stdlib.h>
 
-static const double fresh_seconds = 1.0; /* a write that has reached the disk is proof for so long */
-static const double probe_seconds = 5.0; /* a disk that takes longer does not work */
+static const double fresh_seconds = 1.0; /* for this time, a write that has reached the disk is proof */
+static const double probe_seconds = 5.0; /* a disk that takes longer counts as failed */
 
 void probe_note(store *s, bool works)
 {
@@ -21,7 +21,7 @@ static void end_all(store_probe *first, const store_error *outcome)
     }
 }
 
-/* With the mutex held. */
+/* Takes all probes. Call it with the mutex held. */
 static store_probe *take_all(store *s)
 {
     store_probe *first = s->probes;

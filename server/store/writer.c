@@ -25,7 +25,7 @@ static void free_op(store_op *op)
     case OP_WRITE:
         store_write_free((store_write *)op);
         break;
-    case OP_DELETE: /* a member of its lane */
+    case OP_DELETE: /* it is a member of its lane, which frees it */
         break;
     case OP_UPLOAD:
     case OP_ABANDON:
@@ -80,7 +80,7 @@ static struct timespec seconds_from_now(time_t seconds)
     return t;
 }
 
-/* With the mutex held. If bounded, returns false after a second without work. */
+/* Waits for work. If bounded, returns false after a second without work. Call it with the mutex held. */
 static bool wait_for_work(store *s, bool bounded)
 {
     struct timespec deadline = seconds_from_now(idle_seconds);

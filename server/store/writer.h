@@ -1,4 +1,4 @@
-/* Operations for the writer thread: lane.c makes them, writer.c queues them, group.c commits them. */
+/* Operations for the writer thread. lane.c makes them, writer.c queues them, and group.c commits them. */
 #ifndef SERVER_STORE_WRITER_H
 #define SERVER_STORE_WRITER_H
 
@@ -53,7 +53,7 @@ struct store_lane {
 
 /* ---- writer.c ------------------------------------------------------------------------------------------ */
 
-/* Hands the operation to the writer thread. If the thread has ended, calls `done` with STORE_CLOSED. */
+/* Queues the operation for the writer thread. If the thread has ended, calls `done` with STORE_CLOSED. */
 void writer_submit(store *s, op_queue *queue, store_op *op);
 
 /* Frees the operation and calls its `done` with the outcome. */
@@ -61,11 +61,11 @@ void writer_finish(store_op *op);
 
 /* ---- group.c: on the writer thread --------------------------------------------------------------------- */
 
-/* Runs operations from the head of the list for at most `seconds`, at least one, commits them together, and
- * finishes them. Returns the rest of the list; NULL: none. */
+/* Runs operations from the head of the list, at least one, for at most `seconds`. Commits them together, and finishes
+ * them. Returns the rest of the list; NULL: none. */
 store_op *group_run(store *s, store_op *first, double seconds);
 
-/* One transaction that writes to the disk without changing any data. */
+/* Commits a transaction that writes to the disk without changing any data. */
 store_status group_touch(store *s, store_error *err);
 
 /* ---- writable.c: on the writer thread ------------------------------------------------------------------ */
@@ -73,7 +73,7 @@ store_status group_touch(store *s, store_error *err);
 /* Touches the database once and ends all probes that wait for it. */
 void probe_run(store *s);
 
-/* Has a write just reached the disk, or failed to? */
+/* Notes that a write has just reached the disk (works), or has failed. */
 void probe_note(store *s, bool works);
 
 #endif

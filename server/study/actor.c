@@ -136,7 +136,7 @@ bool study_is_meant(const study *s, study_request *request, int64_t number)
 
 /* ---- the turn ------------------------------------------------------------------------------------------ */
 
-/* After a failed write the memory may be ahead of the store. It is dropped as soon as no write is in
+/* After a failed write the study's memory may be ahead of the store. It is dropped as soon as no write is in
  * progress. */
 static void recover(study *s)
 {
@@ -163,7 +163,7 @@ static void run_turn(pool_task *task)
 {
     study *s = (study *)((char *)task - offsetof(study, mail.turn));
     recover(s);
-    if (s->loaded && !s->deleted) /* jobs must see the current leases */
+    if (s->loaded && !s->deleted) /* so that jobs see the current leases */
         study_expire_leases(s, clock_now());
     for (study_job *job = take_jobs(s), *next; job; job = next) {
         next = job->next;

@@ -29,13 +29,13 @@ struct engine_job;
 void study_post_engine(study *s, struct engine_job *job);
 void study_engine_job_done(study *s);
 
-/* Whether this is the study of that number, for which the request's body was read. By now, another study may
- * have its id. False: the request was refused. Call in a turn. */
+/* Is this the study with that number, for which the request's body was read? By now, another study may have its id.
+ * False: the request was refused. Call it in a turn. */
 bool study_is_meant(const study *s, study_request *request, int64_t number);
 
 /* ---- for the registry ---------------------------------------------------------------------------------- */
 
 void study_post_tick(study *s);     /* a turn for waits and leases that have ended */
-bool study_is_disposable(study *s); /* it has no jobs and no memory worth keeping */
+bool study_is_disposable(study *s); /* it has no jobs, and no memory that is worth keeping */
 
 #endif

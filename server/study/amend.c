@@ -42,7 +42,7 @@ store_status study_was_amended_from(study *s, const trial *t, const told_result 
     return status;
 }
 
-/* The best of all reported values; among equal ones that of the lowest trial. */
+/* The search for the best of all reported values; among equal values, that of the lowest trial. */
 typedef struct best_search {
     study *s;
     int64_t trial;
@@ -86,7 +86,7 @@ static void consider_trial(best_search *b, const trial *t)
         consider(b, t->id, t->value);
 }
 
-/* Of several modelled metrics all values are needed. */
+/* With several modelled metrics, all values of a result are needed. */
 static store_status consider_all_stored(best_search *b)
 {
     const study *s = b->s;
@@ -119,7 +119,7 @@ store_status study_find_best(study *s)
     return status;
 }
 
-/* One side of the change. False: out of memory, or the stored values are not valid. */
+/* Converts one side of the change. False: out of memory, or the stored values are not valid. */
 static bool in_engine_units(const study *s, const told_result *result, uint32_t *repeats, double *reward,
                             double *others)
 {
@@ -199,7 +199,7 @@ static void record_amendment(study *s, const trial *t, uint32_t best_candidate, 
     commit_record(s->commit, &event);
 }
 
-/* The trial whose result the request amends; NULL: the request is refused. */
+/* The trial whose result the request amends; NULL: the request was refused. */
 static trial *amendable(study *s, study_request *request, const wire_result *result)
 {
     store_status status = STORE_OK;

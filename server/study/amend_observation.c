@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a result that was recalled: a copy. */
+/* Frees a result from `recall`, which is a copy. */
 static void forget(const store_imported *row)
 {
     free((char *)(uintptr_t)row->recorded);
@@ -30,7 +30,7 @@ static void keep_row(void *arg, const store_imported *row)
     kept->reason = "";
 }
 
-/* The result as of its last amendment, which may not be on disk yet. */
+/* Reads the result after its last amendment, which may not be on disk yet. */
 static store_status recall(const study *s, int64_t number, store_imported *out)
 {
     store_error error = {0};
@@ -70,7 +70,7 @@ static store_status amend(study *s, const store_imported *was, const store_impor
     return STORE_OK;
 }
 
-/* Reads the result; *recorded is its text beyond the first objective's value. */
+/* Reads the result; *recorded is the text of all values other than the first objective's. */
 static bool read_value(const study *s, wire_result *result, const store_imported *was, char **recorded,
                        store_status *status, wire_errors *errors)
 {

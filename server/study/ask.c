@@ -30,7 +30,8 @@ const char *study_shortage(const study *s)
     return exhausted ? "exhausted" : "awaiting_feedback";
 }
 
-/* The trial as answers show it. *out borrows from the trial, from `point`, which receives its features, and from *key. */
+/* The trial as answers show it. *out borrows from the trial, from `point`, which receives its features, and from
+ * *key. */
 static store_status view(const study *s, const trial *t, double *point, candidate_key *key, wire_trial *out)
 {
     store_error error = {0};
@@ -65,8 +66,8 @@ static store_status view(const study *s, const trial *t, double *point, candidat
     return STORE_OK;
 }
 
-/* The answer cannot be made, so nothing of what it tells may be stored: a trial would be pending that no worker knows
- * of, and a key would have no answer. The turn fails, and the study is loaded again. */
+/* Call it when the answer cannot be made. Then none of its contents may be stored: otherwise a trial would be pending
+ * that no worker has, and an idempotency key would have no answer. The turn fails, and the study is loaded again. */
 static void refuse_answer(study *s, study_request *request, store_status status)
 {
     if (request->held)
@@ -111,7 +112,7 @@ void study_answer_trial(study *s, study_request *request, const trial *t)
     free(point);
 }
 
-/* Whether the trial's point has these values. fixed NULL: any point does. */
+/* Does the trial's point have these values? fixed NULL: any point does. */
 static bool has_values(const study *s, const trial *t, const double *fixed)
 {
     wire_trial shown;
@@ -169,8 +170,8 @@ bool study_serve(study *s, study_request *request, const wire_ask *ask, bool fro
     return true;
 }
 
-/* Codes the parameters that the ask fixes. The caller frees *out; NULL: there are none. False: the request
- * was refused. */
+/* Encodes the parameters that the ask fixes. The caller frees *out; NULL: there are none. False: the request was
+ * refused. */
 static bool code_fixed(double **out, const study *s, study_request *request)
 {
     const wire_ask *ask = request->context;
@@ -197,8 +198,8 @@ static bool code_fixed(double **out, const study *s, study_request *request)
     return fine;
 }
 
-/* In a space with a context, a trial that came back waits for an ask for one trial with its values. Returns how many there
- * are: 0 or 1. */
+/* In a space with a context, a requeued trial waits for an ask for one trial with its values. Returns how many it has
+ * found: 0 or 1. */
 static size_t returned_trial(study *s, const wire_ask *ask, const double *fixed, trial **out)
 {
     size_t n = 0;
@@ -212,7 +213,7 @@ static size_t returned_trial(study *s, const wire_ask *ask, const double *fixed,
     return n;
 }
 
-/* An ask gets fewer trials than it requests if their points have more numbers in total than this. The turn
+/* An ask gets fewer trials than it requests if their points have more numbers in total than this, because the turn
  * itself encodes the answer, which takes long for wide points. */
 enum { NUMBERS_AN_ASK = 50000 };
 

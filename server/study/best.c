@@ -46,7 +46,7 @@ static bool recommend(const study *s, const question *q, wire_recommended *out)
     return true;
 }
 
-/* Adds the model's prediction at the best value's point, if it knows a result there. */
+/* Adds the model's prediction at the point of the best value, if the model has a result there. */
 static void believe(const study *s, const question *q, const best_value *observed, wire_best *out)
 {
     bandit_checkpoint checkpoint;
@@ -197,7 +197,7 @@ static void answer_best(const study *s, question *q, wire_best *observed, wire_r
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_best(&w, observed, recommended);
         question_reply(q, &w);
-        observed->key = recommended->key = NULL; /* they end here */
+        observed->key = recommended->key = NULL; /* the texts that they point to are valid only here */
     } else {
         reply_store_problem(q->request, status);
     }

@@ -63,8 +63,8 @@ static bool take_posterior(wire_candidate *shown, const study *s, const question
     return true;
 }
 
-/* Computes the n keys, of all arms, to sort by in descending order: the engine maximizes, whatever the
- * metric's goal. */
+/* Computes the keys of all n arms, which are sorted in descending order: the engine maximizes, whatever the metric's
+ * goal. */
 typedef struct key_job {
     const bandit_engine *engine;
     candidate_order order;
@@ -129,8 +129,8 @@ static bool passes(const candidate_range *range, const double *pulls, uint32_t a
     return !range->pulls.given || pulls[arm] == (double)range->pulls.value;
 }
 
-/* Keeps those of n arms that the filters let pass, from `first` on: a number, or in other orders a rank among
- * those that pass. Sets range->n and range->more. False: out of memory. */
+/* Keeps the arms that pass the filters, out of n, from `first` on. `first` is a number, or, in orders other than by
+ * number, a rank among the arms that pass. Sets range->n and range->more. False: out of memory. */
 static bool filter_arms(uint32_t *arms, const uint32_t *ranked, size_t n, const study *s, const question *q,
                         candidate_range *range)
 {
@@ -154,7 +154,7 @@ static bool filter_arms(uint32_t *arms, const uint32_t *ranked, size_t n, const 
     return true;
 }
 
-/* Fills in the range->n arms that are listed. False: the request has been answered. */
+/* Fills in the range->n listed arms. False: the request has been answered. */
 static bool choose_arms(uint32_t *arms, const study *s, const question *q, candidate_range *range)
 {
     size_t all = q->source.candidates;
@@ -214,7 +214,7 @@ static void answer_candidates(const question *q, const candidate_range *range, c
     reply_json(q->request, &w);
 }
 
-/* The arms' features, one row per arm. */
+/* Reads the arms' features, one row per arm. */
 static store_status read_rows(double *rows, const study *s, const question *q, const candidate_range *range,
                               const uint32_t *arms, size_t width)
 {

@@ -28,7 +28,7 @@ static void answer_count(study_request *request, const candidate_upload *uploade
     reply_json(request, &w);
 }
 
-/* Why the candidates cannot be replaced; NULL: they can be. */
+/* The reason why the candidates cannot be replaced; NULL: they can be. */
 static const char *why_kept(const study *s)
 {
     size_t n_observations;
@@ -44,7 +44,7 @@ static const char *why_kept(const study *s)
     return NULL;
 }
 
-/* The same candidates again, perhaps with other keys. */
+/* Handles an upload of the same candidates again, perhaps with other keys. */
 static void keyed_again(study *s, study_request *request, const uint32_t *arms)
 {
     (void)arms;
@@ -97,7 +97,7 @@ void study_set_candidates(study *s, study_request *request)
 
 /* ---- changing ------------------------------------------------------------------------------------------ */
 
-/* Whether the candidates can be changed. False: the request was refused. */
+/* Can the candidates be changed? False: the request was refused. */
 static bool may_change(const study *s, study_request *request)
 {
     const char *why = NULL;
@@ -184,7 +184,7 @@ static int compare_candidates(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Those of the candidates that are retired, or that are not, ascending, each once. NULL: out of memory. */
+/* Selects the candidates that are retired, or those that are not, ascending, each once. NULL: out of memory. */
 static uint32_t *select_candidates(const study *s, const wire_retire *retire, bool retired, size_t *n)
 {
     uint32_t *list = malloc((retire->n ? retire->n : 1) * sizeof *list);
@@ -217,7 +217,7 @@ size_t study_cancel_retired(study *s)
     return n;
 }
 
-/* Whether all of the request's candidates exist. False: it was refused. */
+/* Do all of the request's candidates exist? False: the request was refused. */
 static bool are_known(const study *s, study_request *request)
 {
     const wire_retire *named = request->context;

@@ -5,7 +5,7 @@
 
 #include "server/study/study.h"
 
-/* Closes the queued trials of retired candidates. Returns how many. */
+/* Closes the queued trials of retired candidates. Returns how many it has closed. */
 size_t study_cancel_retired(study *s);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* An idempotency key whose reply is not on disk yet. */
 typedef struct key_in_flight {
-    study_request request; /* what request_repeats compares; key and caller are copies */
+    study_request request; /* the members that request_repeats compares; key and caller are copies */
     uint64_t write;        /* number of the write that stores it */
     STAILQ_ENTRY(key_in_flight) link;
 } key_in_flight;
@@ -31,7 +31,7 @@ struct commit {
     uint64_t submitted;
     atomic_uint_fast64_t done;
     atomic_bool broken, deleted;
-    bool breaks; /* with the next submit */
+    bool breaks; /* the memory counts as broken after the next submit */
 };
 
 /* A submitted write, and the replies that wait for it. */
@@ -51,7 +51,7 @@ static void free_key(key_in_flight *k)
     free(k);
 }
 
-/* Frees the keys up to this write. Their replies are stored, or storing them has failed. */
+/* Frees the keys of the writes up to this one. Their replies are stored, or storing them has failed. */
 static void forget_keys(commit *c, uint64_t write)
 {
     for (key_in_flight *k; (k = STAILQ_FIRST(&c->keys)) && k->write <= write;) {
@@ -60,7 +60,7 @@ static void forget_keys(commit *c, uint64_t write)
     }
 }
 
-/* Adds the reply to a request with a key to the turn's write. */
+/* Adds the reply to the turn's write, if the request has a key. */
 static store_status keep_key(commit *c, const study_request *request)
 {
     if (!request->key)
@@ -251,8 +251,8 @@ void commit_submit(commit *c)
     bool settled = commit_is_settled(c);
     for (const study_request *r = c->held; r && settled; r = r->next)
         settled = !r->key; /* a reply to a request with a key must be stored */
-    /* Asked after `settled`, so that a write that fails in between is noticed. Until the study is loaded again,
-     * replies tell what the memory says, and that is not stored. */
+    /* Checked after `settled`, so that a write that fails in between is noticed. Until the study is loaded again,
+     * replies show the state of its memory, which is not stored. */
     if (commit_is_broken(c)) {
         release_all(c->held, STORE_ABORTED);
     } else if (!c->write && c->status == STORE_OK && settled) {
@@ -274,7 +274,7 @@ void commit_submit(commit *c)
 
 bool commit_submit_deletion(commit *c, study_request *request)
 {
-    commit_submit(c); /* submits first what this turn has recorded so far */
+    commit_submit(c); /* first submits the events that this turn has recorded so far */
     write_in_flight *w = malloc(sizeof *w);
     if (!w)
         return false;

@@ -14,8 +14,8 @@
 
 typedef struct commit commit;
 
-/* id: that of the study, for log messages. wake_at: set to 0 when a write has failed, so that the timer gives
- * the study a turn. Both are borrowed until commit_free. NULL: out of memory. */
+/* id: the study's, for log messages. wake_at: is set to 0 when a write has failed, so that the timer gives the study a
+ * turn. Both are borrowed until commit_free. NULL: out of memory. */
 commit *commit_new(app *a, const char *id, atomic_llong *wake_at);
 void commit_free(commit *c); /* no write may be in progress; accepts NULL */
 
@@ -28,7 +28,7 @@ void commit_close(commit *c); /* call when the study leaves memory */
 /* Adds an event to the turn's write. If that is impossible, the turn fails. */
 void commit_record(commit *c, const store_event *event);
 
-/* What receivers of notifications are told once the turn's events are on disk. */
+/* The news that receivers of notifications get once the turn's events are on disk. */
 struct notify_news *commit_news(commit *c);
 
 /* Makes the turn fail: its replies become this failure, and the study is loaded again. */
@@ -53,9 +53,9 @@ void commit_submit(commit *c);
  * False: out of memory. */
 bool commit_submit_deletion(commit *c, study_request *request);
 
-/* A request with an idempotency key has a separate write; this submits what was recorded before it. False:
- * the request was answered, with the stored reply, or because the same request is still being answered.
- * `waits`: a request with this key waits in the study. Always true for a request without a key. */
+/* A request with an idempotency key has a separate write, so this submits the events that were recorded before it.
+ * False: the request was answered, with the stored reply or because the same request is still being answered. `waits`:
+ * a request with this key waits in the study. For a request without a key, the function returns true. */
 bool commit_begin_keyed(commit *c, study_request *request, bool waits);
 
 /* ---- the outcome of writes: any thread ----------------------------------------------------------------- */
@@ -72,7 +72,7 @@ bool commit_is_idle(const commit *c);
 
 /* Marks the memory as ahead of the store, so that it is loaded again once the writes are settled. */
 void commit_break(commit *c);
-void commit_break_after(commit *c); /* once what the turn records has been submitted, with its replies */
+void commit_break_after(commit *c); /* after the turn's events have been submitted, with its replies */
 void commit_mend(commit *c);        /* call when the memory has been dropped */
 
 #endif

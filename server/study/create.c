@@ -26,14 +26,14 @@ typedef struct creation {
     char *id;
     study_config *config; /* of the completed definition */
     wire_study
-        points; /* n_points x dimension, with their keys: inline, or of an enumerated space; NULL: none */
-    history_transfer *history; /* the results of another study; NULL */
+        points; /* n_points x dimension, with their keys, inline or of an enumerated space; NULL: none */
+    history_transfer *history; /* the results of another study; NULL: none */
     int64_t history_through;
-    char *definition; /* as stored */
+    char *definition; /* in the stored form */
     int64_t now;
     store_lane *lane;
     store_write *write;
-    upload *upload; /* of the points; NULL */
+    upload *upload; /* of the points; NULL: none */
 } creation;
 
 static void creation_free(creation *c)
@@ -78,7 +78,7 @@ static void created(void *arg, store_status status, int64_t number, int64_t last
     creation_free(c);
 }
 
-/* Called once the points are staged: submits the study itself. */
+/* Called when the points are staged. Submits the study itself. */
 static void submit(void *arg)
 {
     creation *c = arg;
@@ -105,8 +105,8 @@ static store_status stage_points(creation *c)
     return status;
 }
 
-/* A space needs no upload: the candidates of an enumerated space follow from its definition, and those of an
- * open space are made as it is explored. */
+/* A space needs no upload: the candidates of an enumerated space follow from its definition, and those of an open space
+ * are created when they are first visited. */
 static study_state first_state(const creation *c)
 {
     bool ready = c->points.n_points > 0 || c->config->wire->domain_type == WIRE_DOMAIN_SPACE;
@@ -238,7 +238,7 @@ static wire_status look_for_points(const creation *c, wire_errors *errors)
     return found ? WIRE_OK : WIRE_INVALID;
 }
 
-/* Makes the points of an enumerated space; an open space has none yet. */
+/* Lists the points of an enumerated space. An open space has none yet. */
 static wire_status list_space(creation *c, wire_errors *errors)
 {
     const wire_study *definition = c->config->wire;
@@ -273,7 +273,7 @@ static wire_status complete(creation *c, wire_errors *errors)
     wanted->points = NULL;
     wanted->keys = NULL;
     wire_status status = study_config_complete(wanted, errors);
-    /* a fork has the conditions of a stored definition */
+    /* a fork may have the conditions of its stored definition */
     if (status == WIRE_OK && c->history_through == INT64_MAX && !wire_check_conditions(wanted, errors))
         status = WIRE_INVALID;
     if (status != WIRE_OK)
@@ -285,7 +285,7 @@ static wire_status complete(creation *c, wire_errors *errors)
     return status;
 }
 
-/* Can a model be made of the points? */
+/* Can a model be built from the points? */
 static wire_status check_points(const creation *c, wire_errors *errors)
 {
     feature_ranges ranges = {0};
@@ -318,8 +318,8 @@ static wire_status take_history(creation *c, wire_errors *errors, store_status *
     return history_transfer_new(&c->history, c->app->store, c->config, &asked, &c->points, errors, stored);
 }
 
-/* Decides everything that does not need the write, with the results of another study if the definition asks
- * for them. False: the request was refused. */
+/* Does everything that can be done before the write, including reading the results of another study if the definition
+ * requests them. False: the request was refused. */
 static bool decide(creation *c)
 {
     wire_errors errors = {0};

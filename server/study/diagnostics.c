@@ -1,4 +1,5 @@
-/* How well the model predicts results that it has not seen: leave-one-out predictions, and what they amount to. */
+/* How well the model predicts results that it has not seen: leave-one-out predictions, and figures computed from
+ * them. */
 #include "bandit/insight.h"
 #include "proto/insight.h"
 #include "server/data/candidate_keys.h"
@@ -13,11 +14,11 @@
 #include <string.h>
 
 enum {
-    PREDICTIONS = 1000, /* shown at most, evenly spaced */
-    OUTLIERS = 50       /* named at most, the largest distances first */
+    PREDICTIONS = 1000, /* the most that are shown, evenly spaced */
+    OUTLIERS = 50       /* the most that are named, the largest distances first */
 };
 
-/* From this distance on, in standard deviations, a result is named as an outlier. */
+/* A result at this distance or beyond, in standard deviations, is named as an outlier. */
 static const double far_off = 4.0;
 
 /* Shares of a normal distribution, and half the width of their intervals in standard deviations. */
@@ -34,7 +35,7 @@ typedef struct diagnosis {
     double sign;
     size_t metric;              /* among the modelled ones */
     char key[32];               /* of the answer */
-    double *points;             /* a coded point for each item shown, in a space */
+    double *points;             /* in a space: a coded point for each shown item */
     candidate_key *keys;        /* of each item */
     wire_unseen *items;         /* PREDICTIONS + OUTLIERS */
     size_t n_items, n_outliers; /* outliers come first */
@@ -74,7 +75,8 @@ static int compare_distances(const void *a, const void *b)
     return p > q ? -1 : p < q ? 1 : x->arm < y->arm ? -1 : 1;
 }
 
-/* The outliers: what the model leaves out, then what is far off. False: out of memory. */
+/* Names the outliers: first the results that the model leaves out, then those that are far off. False: out of
+ * memory. */
 static bool name_outliers(diagnosis *d)
 {
     const bandit_left_out **far = calloc(d->n + 1, sizeof *far);
@@ -109,7 +111,7 @@ static bool is_shown(const bandit_left_out *p)
     return isfinite(p->value) && isfinite(p->mean) && isfinite(p->std) && isfinite(p->z);
 }
 
-/* Calibration, errors and rank correlation, of the results that the model has. */
+/* Computes calibration, errors and rank correlation of the results that the model has. */
 static bandit_status summarize(diagnosis *d, bandit_error *err)
 {
     double *values = calloc(2 * d->n + 1, sizeof *values);

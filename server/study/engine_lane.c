@@ -52,7 +52,7 @@ void engine_settle(engine_outcome *out)
         out->stored = STORE_NO_MEMORY;
     if (out->stored == STORE_OK && out->error.status == BANDIT_CANCELLED)
         out->stored = STORE_ABORTED;
-    static const char option[] = "; --study-memory sets the limit"; /* which core does not know */
+    static const char option[] = "; --study-memory sets the limit"; /* core does not know this option */
     size_t n = strlen(out->error.message);
     if (out->error.status == BANDIT_MEMORY_LIMIT && !strstr(out->error.message, option))
         snprintf(out->error.message + n, sizeof out->error.message - n, "%s", option);
@@ -147,7 +147,7 @@ static store_status unpack(unpacked_state *out, const store_engine_state *stored
 
 enum { ROWS_AT_ONCE = 4096 };
 
-/* Number of values in a stored row. */
+/* The number of values in a stored row. */
 static size_t row_width(const engine_source *from)
 {
     return from->config->precomputed ? from->candidates : from->dimension;
@@ -166,8 +166,7 @@ static void new_arms(bandit_arms **arms, const engine_source *from, engine_outco
         bandit_arms_enumerate(*arms, &out->error);
 }
 
-/* Whether the arms of an enumerated space, which are computed from its definition, are the stored ones in the
- * same order. */
+/* Are the arms of an enumerated space, which are computed from its definition, the stored ones in the same order? */
 static bool same_points(const bandit_arms *arms, size_t first, size_t n, const double *rows)
 {
     size_t width = bandit_arms_point_width(arms);
@@ -220,8 +219,8 @@ static void load_arms(study *s, const engine_source *from, engine_outcome *out)
 /* The picks of the current batch, and the trials that no batch planned, ascending by number. */
 typedef struct pick_list {
     int64_t batch, last;
-    bool own;          /* also users' own trials */
-    size_t candidates; /* of which the engine knows; own trials may be at other points */
+    bool own;          /* includes trials that users proposed */
+    size_t candidates; /* that the engine knows; proposed trials may be at other points */
     bandit_pick *picks;
     size_t n, capacity;
     bool failed;
@@ -241,9 +240,9 @@ static void take_pick(void *arg, const store_trial *row)
     list->picks[list->n++] = (bandit_pick){.arm = (uint32_t)row->candidate, .variance = row->variance};
 }
 
-/* With asynchronous feedback the batch may continue. Its picks, and users' own trials since it began, are
- * therefore hallucinated again, in the order of their numbers. With batch feedback a batch that is planned in parts
- * continues, and the model does not see users' own trials. */
+/* With asynchronous feedback the batch may continue. Therefore its picks, and the trials that users have proposed
+ * since it began, are hallucinated again, in the order of their numbers. With batch feedback, only a batch that is
+ * planned in parts continues, and the model does not see proposed trials. */
 static void hallucinate_picks(study *s, const engine_source *from, int64_t first_trial, engine_outcome *out)
 {
     pick_list list = {.batch = from->batches - 1,

@@ -8,18 +8,18 @@
 typedef struct engine_source {
     int64_t number;
     size_t candidates, dimension, reference_candidates; /* candidates: study_candidates */
-    size_t broken; /* points after them: those of an enumerated space that break its constraints */
+    size_t broken; /* how many points after the candidates break constraints of an enumerated space */
     const study_config *config;
     uint64_t writes; /* number of the last write of this state; loading from the store waits for it */
     int64_t batches; /* planned so far; if there are any, an engine state is stored */
-    int64_t trials;  /* numbered so far; a loaded engine takes no later ones in */
+    int64_t trials;  /* numbered so far; a loaded engine does not take in later ones */
     bool unfinished; /* the current batch is planned in parts and has more */
     bool has_keys;   /* some candidates have keys */
 } engine_source;
 
 /* How an engine job ended. */
 typedef struct engine_outcome {
-    store_status stored; /* STORE_OK, or how the store failed */
+    store_status stored; /* STORE_OK, or the store's failure */
     bandit_error error;  /* status BANDIT_OK, or why the engine refused */
 } engine_outcome;
 
@@ -28,11 +28,11 @@ extern const char engine_beyond_doubles[];
 
 engine_source engine_source_of(const study *s);
 bool engine_fine(const engine_outcome *outcome);
-/* The same, at a checkpoint: the outcome may become BANDIT_CANCELLED. */
+/* The same, and a checkpoint: the outcome may become BANDIT_CANCELLED. */
 bool engine_goes_on(engine_outcome *outcome);
 
-/* Call at the end of every job. Running out of memory, or having been given up, becomes a failure that is
- * tried again, not an error of the study. */
+/* Call it at the end of every job. If the job has run out of memory or was given up, this counts as a failure that is
+ * tried again, not as an error of the study. */
 void engine_settle(engine_outcome *out);
 
 /* Waits until the store has all writes of `from`. False: one of them failed. */
@@ -44,8 +44,8 @@ void engine_ensure_arms(study *s, const engine_source *from, engine_outcome *out
 /* Loads the engine, with all stored picks, unless it is loaded. */
 void engine_ensure(study *s, const engine_source *from, engine_outcome *out);
 
-/* Restores the engine from this state, with the picks since then that are stored. The arms must be loaded, and there
- * must be no engine. */
+/* Restores the engine from this state, with the stored picks since then. The arms must be loaded, and there must be no
+ * engine. */
 void engine_restore(study *s, const engine_source *from, const store_engine_state *stored,
                     engine_outcome *out);
 

@@ -29,7 +29,7 @@ bool study_count_outcome(study *s, uint32_t arm, trial_state state, bool has_val
     bool failed = state == TRIAL_FAILED || state == TRIAL_INFEASIBLE;
     bool evaluated = state == TRIAL_COMPLETED ? study_pulls_once(s) : has_value && s->config->never_repeats;
     if ((!s->failures && !failed && !evaluated) || (int64_t)arm >= study_candidates(s))
-        return true; /* it breaks a constraint of an enumerated space, so it is no candidate */
+        return true; /* the point breaks a constraint of an enumerated space, so it is not a candidate */
     if (!grow_failures(s))
         return false;
     unsigned retired = s->failures[arm] & ARM_RETIRED, count = s->failures[arm] - retired;
@@ -92,7 +92,7 @@ static bool mark_open(bool **out, const study *s, pick_repeats repeats)
         (*out)[t->candidate] = true;
     for (t = trial_queue_first(s->queue, TRIALS_PENDING); t; t = trial_queue_next(t))
         (*out)[t->candidate] = true;
-    bool unfinished = plan_state_is_unfinished(s->plans); /* its next part must differ from the former ones */
+    bool unfinished = plan_state_is_unfinished(s->plans); /* its next part must differ from earlier ones */
     for (t = trial_queue_first(s->queue, TRIALS_REPORTED); unfinished && t; t = trial_queue_next(t))
         (*out)[t->candidate] |= t->batch == s->batches - 1;
     if (repeats == PICKS_DIFFER)
@@ -129,7 +129,7 @@ bool study_withheld(const study *s, pick_repeats repeats, uint32_t **out, size_t
 
 static bool has_failed(const study *s, size_t arm)
 {
-    unsigned count = s->failures[arm]; /* a retired one is none of these */
+    unsigned count = s->failures[arm]; /* false for a retired candidate */
     return (count > 0 && count <= ARM_FAILURES) || count == ARM_INFEASIBLE;
 }
 
@@ -154,9 +154,9 @@ bool study_failed(const study *s, uint32_t **out, size_t *n)
 
 /* ---- recounting from the store ---------------------------------------------------------------------------- */
 
-/* A result as it was before an amendment that does not count yet. */
+/* A result before an amendment that does not count yet. */
 typedef struct amended_outcome {
-    int64_t trial_id, observation; /* one of the two */
+    int64_t trial_id, observation; /* one of the two is set */
     int64_t seq;
     trial_state state;
     bool has_value;
@@ -205,7 +205,7 @@ static int compare_amended(const void *a, const void *b)
     return (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* The result as it was before the first of its amendments in the sorted list; NULL: none is of it. */
+/* The result before the first of its amendments in the sorted list; NULL: the list has none. */
 static const amended_outcome *find_amended(const outcomes *o, int64_t trial_id, int64_t observation)
 {
     const amended_outcome key = {.trial_id = trial_id, .observation = observation, .seq = -1};
@@ -254,8 +254,8 @@ static void count_imported(void *arg, const store_imported *row)
         o->no_memory = true;
 }
 
-/* Reads the results that batches have included, and counts them in the order in which they were counted then: by
- * batch, and within a batch by number. */
+/* Reads the results that batches have included, and counts them in the order of the original count: by batch, and
+ * within a batch by number. */
 static store_status count_stored(study *s, outcomes *o)
 {
     store *from = s->app->store;

@@ -1,12 +1,12 @@
-/* What is known of candidates apart from the model: which failed in their last trials, and which may not be
- * picked. failures.c defines what is declared here. */
+/* Facts about candidates that the model does not have: which failed in their last trials, and which may not be picked.
+ * failures.c defines what is declared here. */
 #ifndef SERVER_STUDY_FAILURES_H
 #define SERVER_STUDY_FAILURES_H
 
 #include "server/study/study.h"
 
-/* The record of a candidate: how many of its last trials failed in a row, or one of two of the constants. While it is
- * retired, a flag is added. */
+/* The record of a candidate: how many of its last trials failed in a row, or ARM_INFEASIBLE or ARM_EVALUATED. While the
+ * candidate is retired, a flag is added. */
 enum {
     ARM_RETIRED = 256, /* the flag */
     ARM_INFEASIBLE = 254,
@@ -14,8 +14,8 @@ enum {
     ARM_FAILURES = 252 /* the largest number of failures that is counted */
 };
 
-/* Whether a candidate with a result is never handed out again: the study never repeats, or no point may be
- * pulled twice, because the space is enumerated and evaluations have no noise. */
+/* Is a candidate with a result never handed out again? This holds if the study never repeats, or if no point may be
+ * pulled twice because the space is enumerated and evaluations have no noise. */
 bool study_pulls_once(const study *s);
 
 /* Enters a closed trial in its candidate's record. Call in the order of trials. False: out of memory. */
@@ -28,7 +28,7 @@ void study_mark_restored(study *s, uint32_t candidate); /* likewise */
 /* Which candidates a plan may pick. */
 typedef enum pick_repeats {
     PICKS_REPEAT,   /* any candidate, even twice */
-    PICKS_DIFFER,   /* none in flight, and none twice, while there are others: first picks of a study */
+    PICKS_DIFFER,   /* none in flight, and none twice, as long as there are others: first picks of a study */
     PICKS_ONCE_ONLY /* none in flight or with a result, and none twice */
 } pick_repeats;
 
@@ -38,16 +38,16 @@ pick_repeats study_pick_repeats(const study *s, bool first_batch);
 /* Candidates that may not be picked now, ascending. The caller frees *out. False: out of memory. */
 bool study_withheld(const study *s, pick_repeats repeats, uint32_t **out, size_t *n);
 
-/* Candidates whose last trials failed or were infeasible, ascending, if the algorithm learns from them: in an
- * open space all algorithms do, on finite sets log_ei. The caller frees *out. False: out of memory. */
+/* Candidates whose last trials failed or were infeasible, ascending, if the algorithm learns from them: in an open
+ * space all algorithms do, on finite sets only log_ei does. The caller frees *out. False: out of memory. */
 bool study_failed(const study *s, uint32_t **out, size_t *n);
 
-/* Recomputes all records from the store, which must have everything that was recorded, as the next batch is to know
- * them: with all amendments. */
+/* Recomputes all records for the next batch, that is with all amendments. It reads the store, which must have all
+ * recorded events. */
 store_status study_recount_failures(study *s);
 
-/* The same as the last batch knew them, for its further picks: without the amendments since. any: a trial has failed or
- * was infeasible. */
+/* Recomputes all records for further picks of the last batch, that is without the amendments since it began. any: a
+ * trial has failed or was infeasible. */
 store_status study_load_failures(study *s, bool any);
 
 #endif

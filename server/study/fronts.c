@@ -12,9 +12,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- what the models expect ---------------------------------------------------------------------------- */
+/* ---- predictions --------------------------------------------------------------------------------------- */
 
-/* What the models expect of n arms or points. */
+/* The models' predictions for n arms or points. */
 typedef struct outlook {
     size_t n;
     uint32_t *arms;
@@ -71,7 +71,7 @@ static bool is_shown(const outlook *o, const study_config *config, size_t i)
     return fine;
 }
 
-/* Looks at all arms with results, and keeps those that probably keep the bounds. */
+/* Predicts for all arms with results, and keeps those that probably keep the bounds. */
 static bandit_status look_at_results(outlook *o, const study *s, const study_config *config,
                                      bandit_error *err)
 {
@@ -89,7 +89,7 @@ static bandit_status look_at_results(outlook *o, const study *s, const study_con
     return look(o, s, config, NULL, err);
 }
 
-/* Sets `which` to the arms to recommend: the front of the means, or with one objective the best arm. */
+/* Sets `which` to the arms to recommend: the front of the means, or, with one objective, the best arm. */
 static bool choose_recommended(const outlook *o, const study_config *config, size_t *which, size_t *n)
 {
     size_t k = config->n_objectives, kept = 0;
@@ -140,7 +140,8 @@ static void clear(best_answer *a)
     free(a->keys);
 }
 
-/* With one objective, the observed front has one point: the best value, of equal ones that of the lowest trial. */
+/* With one objective, the observed front has one point: that of the best value. Among equal values, the lowest trial's
+ * is taken. */
 static bool fill_points(best_answer *a)
 {
     const study_config *config = a->config;
@@ -174,7 +175,7 @@ static bool fill_points(best_answer *a)
     return true;
 }
 
-/* Reads the points' rows in a space, and sets what is shown of each candidate. */
+/* Reads the points' rows in a space, and sets the shown members of each candidate. */
 static store_status place_points(best_answer *a)
 {
     const wire_study *definition = a->config->wire;
@@ -250,7 +251,7 @@ void fronts_answer_best(study *s, question *q)
     store_status status = observed_results_read(&a.observed, s->app->store, q->source.number, a.config);
     if (status == STORE_OK)
         status = observed_results_rank(&a.observed);
-    if (status == STORE_OK && q->source.batches > 0) /* before, there is no model */
+    if (status == STORE_OK && q->source.batches > 0) /* otherwise there is no model */
         looked = look_at_results(&a.outlook, s, a.config, &error);
     if (looked == BANDIT_NO_MEMORY)
         status = STORE_NO_MEMORY;

@@ -1,5 +1,5 @@
-/* Answers about all modelled metrics of a study that has several, or bounds. On the engine lane; fronts.c defines what
- * is declared here. */
+/* Answers about all modelled metrics of a study that has several of them, or bounds. Called on the engine lane.
+ * fronts.c defines what is declared here. */
 #ifndef SERVER_STUDY_FRONTS_H
 #define SERVER_STUDY_FRONTS_H
 

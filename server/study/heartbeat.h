@@ -6,7 +6,7 @@
 #include "proto/wire.h"
 #include "server/study/study.h"
 
-/* The pending trial that the request names, at the attempt that it gives. NULL: the request was refused. */
+/* The pending trial that the request names, if it is at the given attempt. NULL: the request was refused. */
 trial *study_pending_trial(study *s, study_request *request, wire_integer attempt);
 
 #endif

@@ -166,7 +166,7 @@ typedef struct axes {
     char names[2][24];
 } axes;
 
-/* False: the request is answered. */
+/* False: the request has been answered. */
 static bool find_axis(const question *q, const char *parameter, const char *name, size_t *out)
 {
     *out = candidate_input(q->source.config->wire, name);

@@ -7,7 +7,7 @@ enum { ENTRIES = 64 };
 
 struct insight_cache {
     int64_t batch;
-    size_t n, next; /* entries, and the one that is replaced next when there are ENTRIES */
+    size_t n, next; /* next: the entry that is replaced next when there are ENTRIES */
     struct {
         char *key, *text;
     } entries[ENTRIES];

@@ -1,4 +1,4 @@
-/* Values reported under another attempt than the one that completed the trial. */
+/* Values that were reported for an attempt other than the one that completed the trial. */
 #include "server/study/late_results.h"
 
 #include "server/study/news.h"
@@ -33,7 +33,7 @@ static void compare_late(void *arg, const store_late_result *late)
                     study_same_cost(search->cost, late->cost);
 }
 
-/* The highest attempt under which the trial was handed out. */
+/* Finds the highest attempt with which the trial was handed out. */
 static void find_attempt(void *arg, const store_attempt *row)
 {
     int32_t *highest = arg;

@@ -4,10 +4,10 @@
 
 #include <stdlib.h>
 
-/* Workers could not renew their leases while the server was down. */
+/* A lease that ended while the server was down gets this time after the start, because it could not be renewed. */
 enum { RESTART_GRACE_MS = 30000 };
 
-/* Stored ends of leases may be off by so much: the wall clock is slewed, and times are rounded. */
+/* Stored ends of leases may be wrong by this much, because the wall clock is slewed and times are rounded. */
 enum { TOLERANCE_MS = 1000 };
 enum { RESTATED_IN_A_TURN = 200 };
 

@@ -26,7 +26,7 @@ typedef struct loading {
     bool strays;   /* a row names a candidate that does not exist */
 } loading;
 
-/* Whether the candidate exists. Arrays by candidate are only long enough for existing ones. */
+/* Does the candidate exist? Arrays by candidate are only long enough for existing ones. */
 static bool is_known(loading *l, int64_t candidate)
 {
     bool known = candidate >= 0 && candidate < l->s->candidates;
@@ -89,10 +89,11 @@ static void take_late(void *arg, const store_late_result *row)
 
 /* ---- the queue ----------------------------------------------------------------------------------------- */
 
-/* Attempts of this many trials between two are read along with theirs: each read is a round trip to PostgreSQL. */
+/* If at most this many trials lie between two that are needed, their attempts are read as well, because each read is a
+ * round trip to PostgreSQL. */
 enum { READ_ALONG = 100 };
 
-/* Queued trials that were handed out before, by number. */
+/* Queued trials that were handed out earlier, by number. */
 typedef struct requeued {
     trial **list;
     size_t n;
@@ -104,7 +105,7 @@ static int compare_numbers(const void *x, const void *y)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* Attempts come in the order of the log, so that the last one of a trial counts. */
+/* Attempts come in the order of the log, so the last one of a trial is used. */
 static void take_attempt(void *arg, const store_attempt *row)
 {
     const requeued *r = arg;
@@ -142,8 +143,7 @@ static void take_last_batch(void *arg, const store_batch *row)
     plan_state_set_unfinished(l->s->plans, stop_rule_is_unfinished(row->stop_rule));
 }
 
-/* Moves queued trials that were handed out before to their places, which depend on how their last attempts
- * ended. */
+/* Moves queued trials that were handed out earlier to their places, which depend on how their last attempts ended. */
 static store_status place_queued(study *s, store_error *err)
 {
     size_t open = trial_queue_open(s->queue);
@@ -179,11 +179,11 @@ static store_status load_trials(study *s, loading *l, store_error *err)
 
 /* ---- amendments ---------------------------------------------------------------------------------------- */
 
-/* A result as it is now. */
+/* The current state of a result. */
 typedef struct current_result {
     int64_t told_seq;
     uint32_t candidate;
-    bool chosen; /* by the engine, with this variance */
+    bool chosen; /* the engine has chosen it, with this variance */
     double variance;
     bool has_value;
     double value;
@@ -196,7 +196,7 @@ typedef struct amendments {
     study *s;
     store_amendment *rows; /* without their strings, except `recorded`, which is owned */
     size_t n;
-    current_result now; /* of the row that is being looked at */
+    current_result now; /* of the current row */
     bool failed;
 } amendments;
 
@@ -242,8 +242,8 @@ static void take_imported(void *arg, const store_imported *row)
     a->failed |= !a->now.recorded;
 }
 
-/* Adds the change that an amendment made: from the result that it replaced to the one that the next amendment of
- * the same result replaced, or, for the last amendment, to the current result. */
+/* Adds the change that an amendment made: from the result that it replaced to the one that the next amendment of the
+ * same trial or import replaced, or, for the last amendment, to the current result. */
 static bool keep_change(amendments *a, size_t i)
 {
     const study *s = a->s;

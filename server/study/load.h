@@ -4,7 +4,7 @@
 
 #include "server/study/study.h"
 
-/* Fills the study's memory. Call while it is not loaded. */
+/* Fills the study's memory. Call it while the study is not loaded. */
 store_status study_load(study *s, store_error *err);
 
 /* Frees the study's memory except its engine, which study_drop_engine frees. Requests with points are

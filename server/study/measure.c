@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The measurements of one attempt. */
+/* The curve of one attempt: its measurements. */
 typedef struct attempt_curve {
     int64_t trial;
     int32_t attempt;
@@ -142,8 +142,7 @@ static void note_all(study *s, trial_list list)
             study_note_progress(s, t);
 }
 
-/* Called before the first measurement since the study was loaded, so that the store already has all
- * measurements. */
+/* Called before the first measurement since the study was loaded, so the store already has all measurements. */
 static store_status load_curves(study *s)
 {
     store_error error = {0};
@@ -169,7 +168,7 @@ static store_status load_curves(study *s)
 
 /* ---- deciding ------------------------------------------------------------------------------------------ */
 
-/* The trial whose attempt counts, if this is the one; otherwise NULL. */
+/* The trial of the curve if it is the curve that is used for comparison; otherwise NULL. */
 static const counting *counting_of(const struct study_curves *curves, const attempt_curve *c)
 {
     if ((size_t)c->trial > curves->n_trials)
@@ -195,7 +194,7 @@ static bool select_curves(const stopping_curve ***out, size_t *n, const struct s
     return true;
 }
 
-/* Judges a trial by its curve, or by the beginning of it; `whole` is all of it. */
+/* Judges a trial by its curve or by the beginning of its curve; `whole` is the complete curve. */
 static store_status judge(bool *stop, const study *s, const stopping_curve *curve,
                           const stopping_curve *whole)
 {
@@ -215,7 +214,7 @@ static store_status judge(bool *stop, const study *s, const stopping_curve *curv
     return fine ? STORE_OK : STORE_NO_MEMORY;
 }
 
-/* The curve of the finished trial with the best value, the first of equal ones; NULL: there is none. */
+/* The curve of the finished trial with the best value; if several are equal, of the first. NULL: there is none. */
 static const stopping_curve *best_curve(const study *s)
 {
     const stopping_curve *best = NULL;
@@ -279,7 +278,7 @@ void study_measure(study *s, study_request *request)
         return;
     store_status status = measure(s, t, measurement, &stop);
     if (status != STORE_OK) {
-        study_drop_curves(s); /* they may have the measurement, which was not recorded */
+        study_drop_curves(s); /* they may have the measurement that was not recorded */
         reply_store_problem(request, status);
         return;
     }

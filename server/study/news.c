@@ -54,7 +54,7 @@ void study_tell_advice(study *s, const char *advice)
     snprintf(s->advice, sizeof s->advice, "%s", advice);
 }
 
-/* A worker that waits gets what has expired. */
+/* If workers wait, one of them gets the expired trial, so the study is not abandoned. */
 void study_tell_abandoned(study *s)
 {
     notify_news *news = commit_news(s->commit);

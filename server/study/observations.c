@@ -20,8 +20,8 @@ static bool is_broken(const import *in, size_t i)
     return in->takes_broken && in->broken[i];
 }
 
-/* Results at points that break a constraint have no value for the model. The log says so as an amendment, whose
- * earlier result is the value as imported. */
+/* Results at points that break a constraint have no value for the model. The log records this as an amendment; the
+ * amended result has the imported value. */
 static void take_back_broken(study *s, const import *in, int64_t time)
 {
     for (size_t i = 0; i < in->n; i++) {

@@ -15,11 +15,12 @@ typedef struct import {
     int64_t study;      /* the number of the study that the rows are read for */
     int64_t candidates; /* number of candidates when the import began */
     char digest[80];
-    bool takes_broken;       /* results at points that break a constraint are infeasible */
+    bool takes_broken;       /* results at points that break a constraint are imported as infeasible */
     store_observation *list; /* their texts are owned */
     const char **broken;     /* n, with takes_broken: the constraint that the point breaks, or NULL */
-    double *points; /* n x parameters, coded, for a space; n x features for candidates, once one is given by
-                     * them. The candidates in `list` are found later. NULL: all have numbers */
+    /* n x parameters, coded, for a space; n x features for candidates, once a result names one by features. Then
+     * the candidates in `list` are found later. NULL: all have numbers. */
+    double *points;
     size_t n, n_points, capacity, points_capacity; /* n_points: rows of `points` that are set */
     size_t broken_capacity, n_broken;
     wire_errors misses; /* keys that no candidate has */
@@ -27,7 +28,7 @@ typedef struct import {
     bool no_memory;
 } import;
 
-/* Whether there are results that the current model does not include. */
+/* Are there results that the current model does not include? */
 bool study_has_news(const study *s);
 
 #endif

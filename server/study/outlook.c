@@ -1,4 +1,4 @@
-/* What is left to gain in a study, by its model. */
+/* How much a study can still gain, according to its model. */
 #include "bandit/insight.h"
 #include "proto/insight.h"
 #include "server/data/candidate_keys.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Without an epsilon, this share of the prior's standard deviation. */
+/* If no epsilon is given, it is this share of the prior's standard deviation. */
 static const double small_share = 0.01;
 
 static bool is_shown(const bandit_outlook *found, double epsilon)

@@ -1,5 +1,5 @@
-/* The log is read twice: up to the plan of the trial, for batches, picks and sums; then up to what that plan knew, for
- * everything else. */
+/* The log is read twice: first up to the plan of the trial, for batches, picks and sums; then up to the position that
+ * the plan was made from, for everything else. */
 #include "server/study/past.h"
 
 #include "proto/arrays.h"
@@ -76,7 +76,7 @@ static void take_picks(reading *r, int64_t batch, int64_t first, const store_pic
         fail(r, STORE_NO_MEMORY);
 }
 
-/* Sums are kept in an array by arm, in which all of them are ascending. */
+/* Keeps the sums in an array that is ascending by arm. */
 static void take_sums(reading *r, const store_arm_sum *sums, size_t n)
 {
     past *p = r->p;
@@ -240,7 +240,7 @@ static void take_known(void *arg, int64_t seq, int64_t time, const char *type, c
     free(event);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- the whole past ------------------------------------------------------------------------------------ */
 
 static void read_log(reading *r, store *s, int64_t study, store_log_row *row, int64_t last)
 {

@@ -1,4 +1,4 @@
-/* What was known when a trial was planned, read from the log of its study. past.c defines what is declared here. */
+/* The state of a study when one of its trials was planned, read from the log. past.c defines what is declared here. */
 #ifndef SERVER_STUDY_PAST_H
 #define SERVER_STUDY_PAST_H
 
@@ -6,9 +6,9 @@
 
 /* A trial as it was then. */
 typedef struct past_trial {
-    int64_t batch; /* −1: a user's own */
+    int64_t batch; /* −1: a user proposed it */
     uint32_t candidate;
-    trial_state state; /* TRIAL_QUEUED until it was told */
+    trial_state state; /* TRIAL_QUEUED until it has a result */
     bool has_value;
     int64_t told_seq; /* 0: not yet */
 } past_trial;
@@ -22,13 +22,13 @@ typedef struct past_import {
 typedef struct past {
     int64_t trial;
     int64_t seq, time;   /* of the log entry that planned it */
-    int64_t through_seq; /* later entries were not known to the plan */
+    int64_t through_seq; /* the plan did not know later entries */
     char *definition;
-    int64_t candidates;     /* that existed, with those of the picks up to this trial */
-    past_trial *trials;     /* trial − 1 entries before it, and its own */
-    store_arm_sum *sums;    /* n_sums, ascending by arm: all sums of the batch's start, also empty ones */
-    int64_t *through;       /* batch + 1 entries: through_seq of each batch so far */
-    store_engine_state now; /* of the batch's start; borrows `sums` */
+    int64_t candidates;  /* how many existed, including those of the picks up to this trial */
+    past_trial *trials;  /* `trial` entries: the earlier trials, and this one */
+    store_arm_sum *sums; /* n_sums, ascending by arm: all sums at the start of the batch, also empty ones */
+    int64_t *through;    /* batch + 1 entries: through_seq of each batch so far */
+    store_engine_state now; /* at the start of the batch; borrows `sums` */
     double *fixed;          /* the values that the ask fixed for this pick, coded; NULL: none */
     past_import *imports;   /* n_imports, by number */
     bool *retired;          /* n_retired candidates, from the first: was it retired? */

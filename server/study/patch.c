@@ -1,4 +1,4 @@
-/* PATCH of a study: its definition and its state. */
+/* PATCH of a study: changes its definition and its state. */
 #include "server/study/patch.h"
 
 #include "proto/changes.h"
@@ -30,8 +30,8 @@ static void take_text(char **field, char **given)
     *given = NULL;
 }
 
-/* A bound that a metric has gets another value. None is added or removed, because what is modelled and how follows
- * from which bounds there are. */
+/* Changes the value of an existing bound. Bounds cannot be added or removed, because they determine which metrics are
+ * modelled, and how. */
 static void patch_bound(wire_number *bound, const wire_number *given, bool allowed, const char *pointer,
                         wire_errors *errors)
 {
@@ -45,7 +45,7 @@ static void patch_bound(wire_number *bound, const wire_number *given, bool allow
         *bound = *given;
 }
 
-/* Thresholds and bounds. */
+/* Changes thresholds and bounds. */
 static void patch_metrics(wire_study *definition, const wire_study_patch *patch, wire_errors *errors)
 {
     bool several = wire_count_objectives(definition) > 1;
@@ -140,7 +140,7 @@ static wire_status changed_definition(char **text, study_config **config, const 
     return study_config_new(config, definition, errors);
 }
 
-/* Whether the study ended because its horizon is reached, and the patch does not change that. */
+/* Has the study ended because its horizon was reached, and does the patch leave the horizon as it is? */
 static bool is_used_up(const study *s, const wire_study_patch *patch)
 {
     bool changed = patch->no_horizon || (patch->horizon.given && patch->horizon.value > s->trials);
@@ -157,7 +157,7 @@ static bool check_patch(const study *s, const wire_study_patch *patch, study_sta
     if (patch->state)
         study_state_parse(state, patch->state);
     else if (reached && !is_used_up(s, patch))
-        *state = STUDY_ACTIVE; /* the larger horizon is what continues it */
+        *state = STUDY_ACTIVE; /* the larger horizon continues it */
     if (patch->state && s->state == STUDY_AWAITING_CANDIDATES) {
         wire_errors_add(errors, "/state", "the study has no candidates yet");
         *conflict = true;
@@ -229,7 +229,7 @@ void study_free_old_configs(study *s)
     s->config->next = NULL;
 }
 
-/* The study as it will be stored by this turn's write. */
+/* The study in the state that this turn's write will store. */
 typedef struct patched_view {
     const study *s;
     const char *definition;

@@ -4,8 +4,9 @@
 
 #include "server/study/study.h"
 
-/* Gives the features names, from the header of an upload. *definition becomes the text of the new definition, which the
- * caller records and frees; NULL: the study has names already, or these cannot be names. False: out of memory. */
+/* Gives the features the names from the header of an upload. *definition becomes the text of the new definition, which
+ * the caller records and frees; NULL: the features already have names, or these names are not valid. False: out of
+ * memory. */
 bool study_name_features(study *s, char *const *names, size_t n, char **definition);
 
 /* Frees replaced definitions, once no engine job can be reading them. */

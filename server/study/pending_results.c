@@ -9,7 +9,7 @@
 /* An amended imported result, until the amendment is on disk. */
 typedef struct amended_observation {
     store_imported row;
-    uint64_t write; /* the last one that amended it */
+    uint64_t write; /* the last write that amended it */
 } amended_observation;
 
 struct pending_results {
@@ -87,7 +87,7 @@ const store_imported *pending_results_observations(const pending_results *p, siz
     return p->observations;
 }
 
-/* Its index among the pending ones; n_observations: it is none of them. */
+/* The index of the result among the pending ones; n_observations: it is not pending. */
 static size_t pending_index(const pending_results *p, int64_t number)
 {
     int64_t first = p->n_observations > 0 ? p->observations[0].observation : 0;
@@ -139,7 +139,7 @@ bool pending_results_amend_observation(pending_results *p, const store_imported 
     return true;
 }
 
-/* Forgets those that were last amended by writes up to number `done`. */
+/* Forgets the results that were last amended by writes up to number `done`. */
 static void drop_amended(pending_results *p, uint64_t done)
 {
     size_t kept = 0;

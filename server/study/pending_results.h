@@ -14,14 +14,14 @@
 
 #include <sys/queue.h>
 
-/* A value reported under another attempt than the one that completed its trial. */
+/* A value that was reported for an attempt other than the one that completed its trial. */
 typedef struct late_result {
     int64_t trial;
     int32_t attempt;
     uint32_t candidate;
     double value;
     int64_t repeats;
-    double cost;                   /* 0: none was told */
+    double cost;                   /* 0: none was reported */
     char *recorded;                /* never NULL; "" if there is none */
     bool joining;                  /* among the results for the batch being planned */
     uint64_t joined_by;            /* number of the write by which it joined the model; 0: it has not */
@@ -46,7 +46,7 @@ bool pending_results_add_observation(pending_results *p, const store_imported *r
 bool pending_results_add_late(pending_results *p, const store_late_result *row);
 bool pending_results_add_amendment(pending_results *p, const amendment *a);
 
-/* Whether the current model includes all results. */
+/* Does the current model include all results? */
 bool pending_results_is_empty(const pending_results *p);
 
 /* In the order of the log; borrowed until the next change. */
@@ -56,11 +56,11 @@ const amendment *pending_results_amendments(const pending_results *p, size_t *n)
 const late_result *pending_results_first_late(const pending_results *p);
 const late_result *pending_results_next_late(const late_result *late);
 
-/* The imported result of that number, if it is pending or if its last amendment may not be on disk yet; otherwise
- * NULL, and the store has it. Its reason is "". */
+/* The imported result with that number, if it is pending or if its last amendment may not be on disk yet; otherwise
+ * NULL, and the store has the result. The reason in the returned row is "". */
 const store_imported *pending_results_find_observation(const pending_results *p, int64_t number);
-/* Replaces an imported result, by this write. *joins: no later batch takes it in as it is now. False: out of
- * memory. */
+/* Replaces an imported result, by this write. *joins: a batch has already taken the earlier result in, so the amendment
+ * must join the model. False: out of memory. */
 bool pending_results_amend_observation(pending_results *p, const store_imported *row, uint64_t write,
                                        bool *joins);
 

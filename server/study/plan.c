@@ -1,4 +1,4 @@
-/* Planning batches: starting plans, and recording them in a turn. */
+/* Plans batches: starts plans, and records them in a turn. */
 #include "server/study/plan.h"
 
 #include "server/base/log.h"
@@ -175,12 +175,12 @@ static void plan_done(study *s, study_job *job)
     study_engine_job_done(s);
     plan_state_end(s->plans);
     if (s->deleted || !s->loaded || commit_is_broken(s->commit)) {
-        /* the study's memory, which it was planned for, has been dropped */
+        /* the memory of the study that it was planned for has been dropped */
     } else if (p->outcome.stored == STORE_CORRUPT) {
         study_set_state(s, STUDY_ERROR, "the database is damaged: `banditd check` says where", NULL);
         commit_break_after(s->commit);
     } else if (p->outcome.stored != STORE_OK) {
-        if (p->outcome.stored != STORE_ABORTED) /* given up, or the study is being loaded again */
+        if (p->outcome.stored != STORE_ABORTED) /* otherwise given up, or being loaded again */
             log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason",
                       store_status_text(p->outcome.stored), NULL);
         study_answer_waiting(s, NULL); /* the next ask tries again */
@@ -214,15 +214,15 @@ static void plan_done(study *s, study_job *job)
 
 /* ---- starting ------------------------------------------------------------------------------------------ */
 
-/* Where each pick is a search of its own, at most LOOKAHEAD are planned before they are asked for. While no result is
- * reported, the batch continues with more picks; a result ends it.
+/* If each pick requires a separate search, at most LOOKAHEAD picks are planned before they are requested. While no
+ * result is reported, the batch continues with more picks; a result ends it.
  *
- * A plan that takes longer than a second or two hands out what it has picked, and others may use the engine before it
- * is extended (plan_compute.c).
+ * A plan that takes longer than a second or two hands out the picks that it has, and other jobs may use the engine
+ * before the batch is extended (plan_compute.c).
  *
- * Where picks do not depend on results, a batch is planned in parts of PART picks, or of as many as are asked for, so
- * that a large one neither keeps the first asks waiting nor lies in the queue as a whole. The parts have the picks of a
- * batch that is planned at once. */
+ * If picks do not depend on results, a batch is planned in parts of PART picks, or of as many as are requested, so
+ * that a large batch neither delays the first asks nor is in the queue as a whole. All parts together have the picks
+ * of a batch that is planned at once. */
 enum { LOOKAHEAD = 16, PART = 64 };
 
 static bool has_limited_lookahead(const study *s)
@@ -240,7 +240,7 @@ static void set_limits(const study *s, plan *p, size_t min_picks)
     p->min_picks = min_picks > p->remaining ? (size_t)p->remaining : min_picks;
     p->part = min_picks > PART ? min_picks : PART;
     if (p->unfinished)
-        p->min_picks = 0; /* what the rule does not allow is for the plan after the last part */
+        p->min_picks = 0; /* picks beyond the rule are left to the plan after the last part */
     p->limited_lookahead = has_limited_lookahead(s);
     p->max_picks = p->limited_lookahead ? LOOKAHEAD : s->config->options.max_batch;
     if (p->max_picks < p->min_picks)
@@ -259,7 +259,7 @@ static void start(study *s, plan *p, size_t min_picks)
 
 static void start_batch(study *s, size_t min_picks, bool closes_model)
 {
-    /* Sums of amended candidates are read from the store, so all that was recorded must be there. */
+    /* Sums of amended candidates are read from the store, so it must have all recorded events. */
     size_t n_amendments;
     pending_results_amendments(s->results, &n_amendments);
     plan_state_delay(s->plans, n_amendments > 0 && (commit_last(s->commit) != commit_done(s->commit)));
@@ -322,8 +322,8 @@ void study_plan_fixed(study *s, const waiting_ask *ask)
 
 /* ---- replanning, from the log -------------------------------------------------------------------------- */
 
-/* Sets the limits of the recorded plan. At most as many picks as it made were beyond the rule's bound, and in
- * an extension all of them. If it ran out of candidates, one more pick had been requested. */
+/* Sets the limits that the recorded plan had. If picks may have been beyond the rule's bound (in an extension, or by
+ * its stop rule), at most as many as it made were. If it ran out of candidates, one more pick had been requested. */
 static void set_limits_again(const study *s, plan *p, const char *stop_rule, size_t n_picks)
 {
     bool exhausted = strcmp(stop_rule, stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;

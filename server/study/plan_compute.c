@@ -1,4 +1,4 @@
-/* The engine's part of a plan, on the engine lane. */
+/* The part of a plan that the engine computes, on the engine lane. */
 #include "server/base/blas.h"
 #include "server/base/clock.h"
 #include "server/data/arm_sums.h"
@@ -27,7 +27,7 @@ int plan_compare_arms(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The engine's present sums for the arms whose sums were changed by results and amendments. */
+/* Takes the engine's current sums of the arms whose sums results and amendments have changed. */
 static bool changed_sums(plan *p, const bandit_checkpoint *checkpoint)
 {
     size_t n = p->n_results + p->n_amended;
@@ -88,8 +88,8 @@ static void withhold(uint32_t *list, size_t *n, uint32_t arm)
     ++*n;
 }
 
-/* Must the plan end here, so that others may use the engine? A few picks are made in any case, and with batch feedback
- * those that must be in flight: a batch that has ended by its rule is not extended there. */
+/* Must the plan end here, so that other jobs may use the engine? A few picks are made in any case. With batch feedback,
+ * so are the picks that must be in flight, because there a batch that has ended by its rule is not extended. */
 static bool is_long(plan *p)
 {
     enum { AT_LEAST = 16 };
@@ -98,7 +98,7 @@ static bool is_long(plan *p)
     return p->stopped;
 }
 
-/* One call of select, whose picks are appended. False if it was the last call. */
+/* Calls select once, and appends its picks. False: it was the last call. */
 static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
     bandit_executor executor = computing_executor(s->app->computing);
@@ -148,7 +148,7 @@ static void allow_repeats(plan *p)
     p->repeats = PICKS_REPEAT;
 }
 
-/* How many picks the next call of select may make: one where each is withheld from the next. */
+/* How many picks the next call of select may make: one, if each pick is withheld from the next call. */
 static size_t at_once(const plan *p, size_t left)
 {
     size_t most = p->repeats != PICKS_REPEAT ? 1 : p->limited_lookahead ? 16 : 64;
@@ -159,7 +159,7 @@ static size_t at_once(const plan *p, size_t left)
 static void select_picks(study *s, plan *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
     const size_t end = p->n_picks + max_picks;
-    const char *rule = NULL; /* of the picks so far, once they may repeat others */
+    const char *rule = NULL; /* the rule of the picks so far, when later picks may repeat others */
     bool more = p->n_picks < end;
     while (more) {
         size_t before = p->n_picks;
@@ -169,7 +169,7 @@ static void select_picks(study *s, plan *p, size_t max_picks, bool beyond_bound,
             allow_repeats(p);
             more = true;
         } else if (repeat && beyond_bound && p->n_picks == before && rule) {
-            p->stop_rule = rule; /* that there were no more does not change what those picks are */
+            p->stop_rule = rule; /* the end of the candidates does not change the rule of those picks */
         }
         if (repeat && p->n_picks > before)
             rule = p->stop_rule;
@@ -254,17 +254,18 @@ static void take_points(const study *s, plan *p)
         bandit_arms_coded(arms, known + i, p->added + i * width);
 }
 
-/* JSON cannot represent figures that are not finite, so the study stops with this error. */
+/* Checks that all figures are finite. JSON cannot represent others, so the study stops with this error. */
 static void check_figures(plan *p)
 {
     if (!isfinite(p->description.beta))
         bandit_error_set(&p->outcome.error, BANDIT_NUMERICAL, "", "%s", engine_beyond_doubles);
 }
 
-/* A plan that has taken so long ends with the picks it has. */
+/* A plan that has taken this long ends with the picks that it has. */
 #define LONGEST_SECONDS 1.5
 
-/* The picks of `uniform` and those before the first reward do not depend on results (plan.c). */
+/* Limits the plan to a part if its picks do not depend on results: those of `uniform`, and those before the first
+ * reward (see plan.c). */
 static void limit_to_part(const study *s, plan *p)
 {
     const bandit_options *o = &p->source.config->options;
@@ -279,14 +280,15 @@ static void limit_to_part(const study *s, plan *p)
         p->in_parts = false;
 }
 
-/* A rule may advise to end the study. If one ends it, the batch is its last one and has no picks. */
+/* Judges the rules of `stop_when`. A rule may advise to end the study. If one ends the study, this batch is its last
+ * one and has no picks. */
 static void judge_rules(study *s, plan *p, uint64_t results_before)
 {
     const stop_before before = {.results = results_before, .advice = p->advice};
     stop_verdict verdict = {0};
     const char *rule;
     int64_t since;
-    if (p->n_amendments > 0) /* whatever the batch: the next one does not see them again */
+    if (p->n_amendments > 0) /* in every batch, since the next one does not get these amendments again */
         stop_when_forget(s);
     if (!p->extends)
         verdict = stop_when_judge(s, &p->source, p->through_seq, &before, &p->outcome);
@@ -303,10 +305,10 @@ static void judge_rules(study *s, plan *p, uint64_t results_before)
     p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
 }
 
-/* So many results are known before it is said that no point keeps the bounds. */
+/* The advice that no point keeps the bounds requires this many results. */
 enum { LEAST_FOR_ADVICE = 20 };
 
-/* What the user should know of the model at the start of this batch. */
+/* Sets the advice that the model gives the user at the start of this batch. */
 static void advise(study *s, plan *p)
 {
     bandit_description about = {0};

@@ -1,5 +1,5 @@
 /* Gathers the input of a plan in a turn: results, trials in flight, and candidates that may not be picked. The engine
- * does not know the points of an enumerated space that break its constraints: they have no results that count. */
+ * does not know the points of an enumerated space that break its constraints; results at such points do not count. */
 #include "proto/recorded_values.h"
 #include "server/data/modelled.h"
 #include "server/study/engine_lane.h"
@@ -31,7 +31,7 @@ static int compare_late(const void *a, const void *b)
     return (x->attempt > y->attempt) - (x->attempt < y->attempt);
 }
 
-/* Adds the told standard errors to the result that was added last. */
+/* Adds the reported standard errors to the result that was added last. */
 static bool add_std_errors(const study *s, plan *p, const char *recorded)
 {
     double errors[WIRE_MAX_MODELLED];
@@ -66,7 +66,7 @@ static bool add_others(const study *s, plan *p, double value, const char *record
     return true;
 }
 
-/* A user's own trial has no variance: the engine did not choose it. */
+/* The result of a trial. A trial that a user proposed has no variance, because the engine did not choose it. */
 static bandit_result told_trial(const study *s, const trial *t)
 {
     bool chosen = t->batch >= 0 && isfinite(t->variance);

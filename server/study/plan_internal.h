@@ -1,5 +1,5 @@
-/* The internals of a plan: gathered in the study's turn (plan_gather.c), computed on the engine lane
- * (plan_compute.c), and recorded in a turn (plan.c). Only for these files. */
+/* The internals of a plan, for three files only: plan_gather.c gathers it in the study's turn, plan_compute.c computes
+ * it on the engine lane, and plan.c records it in a turn. */
 #ifndef SERVER_STUDY_PLAN_INTERNAL_H
 #define SERVER_STUDY_PLAN_INTERNAL_H
 
@@ -15,9 +15,9 @@ struct plan {
     engine_source source;
     bool closes_model; /* makes no picks, because the study is finished */
     bool extends;      /* more picks for the current batch; false: a new batch */
-    bool unfinished;   /* it extends a batch that is planned in parts, with a part or with fixed values */
-    size_t min_picks;  /* least number of picks, even beyond the rule's bound, so that no worker is idle */
-    bool by_rule;      /* makes picks as long as the batch's rule allows them */
+    bool unfinished;   /* extends a batch that is planned in parts, with another part or with fixed values */
+    size_t min_picks; /* the least number of picks, even beyond the rule's bound, so that no worker is idle */
+    bool by_rule;     /* makes picks as long as the batch's rule allows them */
     /* Picks for one ask that fixes parameters. */
     uint64_t ask;  /* the number of the ask */
     double *fixed; /* one per parameter, NaN: not fixed; NULL: no such ask */
@@ -26,15 +26,15 @@ struct plan {
     size_t n_withheld_fixed;
     bandit_result *results;
     size_t n_results;
-    double *others;               /* with several modelled metrics: what `others` of the results point to */
-    double *other_errors;         /* likewise */
+    double *others;       /* with several modelled metrics: the members `others` of the results point here */
+    double *other_errors; /* likewise */
     bandit_amendment *amendments; /* of results that earlier batches include */
     size_t n_amendments;
-    uint32_t *amended; /* the candidates of these, ascending, each once; as many sums of each metric */
-    bandit_arm_sum *amended_sums;
-    arm_errors amended_errors; /* their results that have standard errors */
+    uint32_t *amended;            /* the candidates of these results, ascending, each once */
+    bandit_arm_sum *amended_sums; /* one per metric and entry of `amended` */
+    arm_errors amended_errors;    /* their results that have standard errors */
     size_t n_amended;
-    int64_t joined_through; /* log position up to which results were in the model before */
+    int64_t joined_through; /* the earlier batches' model has the results up to this log position */
     bandit_pick *pending;   /* trials in flight, by number (asynchronous feedback) */
     size_t n_pending;
     uint32_t *withheld;
@@ -47,30 +47,30 @@ struct plan {
     uint64_t remaining;
     size_t max_picks;
     bool limited_lookahead; /* max_picks is a few picks ahead, not the largest batch */
-    size_t part;     /* the most picks of a part, where batches are planned in parts; SIZE_MAX: no parts */
+    size_t part;     /* the most picks of a part, if batches are planned in parts; SIZE_MAX: no parts */
     bool in_parts;   /* max_picks is a part of the batch */
-    bool replans;    /* what a log has recorded, whatever the time it takes */
-    double stops_at; /* by the steady clock: then what has been picked is handed out, and the rest is for
-                               another plan */
-    bool stopped;    /* it was, and the rule allows more picks */
+    bool replans;    /* replans a recorded batch, however long it takes */
+    double stops_at; /* by the steady clock: the plan stops then; its picks are handed out, and another plan
+                               makes the rest */
+    bool stopped;    /* it has stopped at this time, and the rule allows more picks */
     int64_t through_seq, first_trial, batch;
     /* The outcome. */
     engine_outcome outcome;
     bandit_pick *picks;
     size_t n_picks, n_by_rule; /* the picks for the ask come last */
     double *points;            /* in an open space: n_picks x parameters */
-    size_t n_added;            /* number of points visited for the first time: the arms after the source's */
-    double *added;             /* n_added x parameters */
-    store_pick *stored_picks;  /* the picks in the form of the log */
+    size_t n_added; /* how many points are visited for the first time: the arms after the source's */
+    double *added;  /* n_added x parameters */
+    store_pick *stored_picks; /* the picks in the form of the log */
     double ratio;
     const char *stop_rule;
-    char advice[ADVICE_SIZE]; /* at first of the batch before; "": none */
+    char advice[ADVICE_SIZE]; /* at first that of the previous batch; "": none */
     const wire_stop_when
-        *ends;      /* the rule of the definition that ends the study, so that no picks were made; NULL */
+        *ends; /* the rule of the definition that ends the study, so that no picks were made; NULL: none */
     bool exhausted; /* no arm was left that could be picked */
     bandit_description description;
-    char code_path[24];   /* what computed it: the engine's SIMD version, and OpenBLAS's for a model */
-    uint32_t *dictionary; /* copies, because the engine may go to the next plan before these are stored */
+    char code_path[24]; /* the code that computed it: the engine's SIMD version, and OpenBLAS's for a model */
+    uint32_t *dictionary; /* copies, because the engine may begin the next plan before these are stored */
     size_t n_dictionary;  /* 0 if the results alone determine the model */
     store_arm_sum *sums;
     size_t n_sums;
@@ -82,8 +82,7 @@ struct plan {
 
 /* ---- plan_gather.c ------------------------------------------------------------------------------------- */
 
-/* Gathers a plan for a new batch from the results so far. NULL: out of memory, and the study must be loaded
- * again. */
+/* Gathers a plan for a new batch from the results so far. NULL: out of memory; the study must then be loaded again. */
 plan *plan_gather(study *s, bool closes_model);
 /* Gathers a plan for more picks of the current batch. NULL: out of memory. */
 plan *plan_gather_extension(study *s);

@@ -27,12 +27,12 @@ void plan_state_delay(plan_state *p, bool delayed);
 bool plan_state_is_delayed(const plan_state *p);
 bool plan_state_is_computing(const plan_state *p); /* busy or delayed, so that an ask should wait */
 
-/* Whether the rule of the current batch may allow more picks. */
+/* May the rule of the current batch allow more picks? */
 void plan_state_set_continues(plan_state *p, bool continues);
 bool plan_state_continues(const plan_state *p);
 
-/* Whether the current batch is planned in parts and has more. Then the next plan extends it, also if results
- * have been reported: its picks are those of a batch that is planned at once. */
+/* Is the current batch planned in parts, with parts to come? Then the next plan extends it, even if results have been
+ * reported, so that the batch has the picks of a batch that is planned at once. */
 void plan_state_set_unfinished(plan_state *p, bool unfinished);
 bool plan_state_is_unfinished(const plan_state *p);
 
@@ -40,16 +40,16 @@ bool plan_state_is_unfinished(const plan_state *p);
 void plan_state_set_exhausted(plan_state *p, bool exhausted);
 bool plan_state_is_exhausted(const plan_state *p);
 
-/* The engine must be loaded again, once no numbering job uses it. */
+/* The engine must be loaded again as soon as no numbering job uses it. */
 void plan_state_set_renewing(plan_state *p, bool renewing);
 bool plan_state_is_renewing(const plan_state *p);
 
-/* Users' own trials wait here during a plan, in order, linked by `next`. */
+/* Proposals of users wait here during a plan, in order, linked by `next`. */
 void plan_state_defer(plan_state *p, study_request *request);
 study_request *plan_state_take_deferred(plan_state *p);
 bool plan_state_has_deferred(const plan_state *p);
 bool plan_state_defers_key(const plan_state *p,
-                           const study_request *request); /* does this request wait, by its key? */
+                           const study_request *request); /* does a request with this key wait? */
 
 /* Requests with points, for points.c. The first one may be in progress on the engine lane. */
 typedef struct placing placing;

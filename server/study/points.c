@@ -1,5 +1,5 @@
-/* The engine's set of arms knows the points of a study. Finding a point is therefore a job of the engine
- * lane, which also numbers new points. A plan numbers new points as well. Only one such job may run at a time
+/* The engine's set of arms has the points of a study. Finding a point is therefore a job of the engine lane, which
+ * also numbers new points. A plan also numbers new points. Only one such job may run at a time
  * (plan_state_is_busy), and requests with points wait here for their turn. */
 #include "server/study/points.h"
 
@@ -25,9 +25,9 @@ struct placing {
     bool appends; /* all points are new candidates, not points of a space */
     const wire_keys
         *keys;      /* of the new candidates, or, without points, of all; owned by the request. NULL: none */
-    bool same_keys; /* the candidates have these keys already */
+    bool same_keys; /* the candidates already have these keys */
     wire_errors refused; /* keys that other candidates have */
-    bandit_arms *broken; /* of an enumerated space; NULL: not loaded */
+    bandit_arms *broken; /* points that break a constraint of an enumerated space; NULL: not loaded */
     study_placed *placed;
     engine_outcome outcome;
     uint32_t *arms; /* the arm of each point */
@@ -45,8 +45,8 @@ static void placing_free(placing *p)
     free(p);
 }
 
-/* The points of an enumerated space that break its constraints are not among the engine's arms. A set of them is made,
- * when one is given. */
+/* The points of an enumerated space that break its constraints are not among the engine's arms. When a request has such
+ * a point, a set of arms is made from them. */
 static bool load_broken(study *s, placing *p)
 {
     const engine_source *from = &p->source;
@@ -111,7 +111,7 @@ static void append_all(study *s, placing *p)
         p->arms[i] = (uint32_t)(first + i);
 }
 
-/* The keys of earlier jobs are on disk before the store is read. */
+/* Waits until the keys of earlier jobs are on disk, and then looks for the request's keys in the store. */
 static void check_keys(study *s, placing *p)
 {
     store *from = s->app->store;
@@ -290,7 +290,7 @@ void study_refuse_placing(study *s)
     for (p = STAILQ_FIRST(plan_state_placing(s->plans)); p; p = next) {
         next = STAILQ_NEXT(p, link);
         if (p == first && p->source.config)
-            continue; /* its job is on the engine lane; it is refused when the job ends */
+            continue; /* its job is on the engine lane; the request is refused when the job ends */
         STAILQ_REMOVE(plan_state_placing(s->plans), p, placing, link);
         reply_problem(p->request, s->deleted ? REPLY_NOT_FOUND : REPLY_UNAVAILABLE, NULL, "the study is %s",
                       s->deleted ? "deleted" : "not available now");

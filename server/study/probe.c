@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Translates an engine's refusal. */
+/* Translates the engine's refusal into a status of the store. */
 static store_status said(const engine_outcome *outcome, store_error *err)
 {
     switch (outcome->error.status) {
@@ -31,7 +31,7 @@ static store_status try_engine(study *s, store_error *err)
 {
     engine_source source = engine_source_of(s);
     engine_outcome outcome = {0};
-    bool stored = s->batches > 0 || s->config->precomputed; /* what is stored may be damaged */
+    bool stored = s->batches > 0 || s->config->precomputed; /* the stored state may be damaged */
     if (!stored || s->state == STUDY_AWAITING_CANDIDATES || s->state == STUDY_ERROR)
         return STORE_OK;
     engine_ensure(s, &source, &outcome);

@@ -4,10 +4,10 @@
 
 #include "server/app.h"
 
-/* Loads the staged study of that number, and its engine if one is stored, and frees both. Call from a long
- * task of the pool. Only the configuration, the store and the pool of the app are used. STORE_CORRUPT: it
- * cannot be loaded, and *err says why. A study that needs more memory than allowed passes the check; its asks
- * will report the error. */
+/* Loads the staged study with that number, and its engine if one is stored, and frees both. Call it from a long task of
+ * the pool. It uses only the configuration, the store and the pool of the app. STORE_CORRUPT: the study cannot be
+ * loaded, and *err says why. A study that needs more memory than allowed passes the check; its asks will report the
+ * error. */
 store_status study_try(const app *a, const char *id, int64_t number, store_error *err);
 
 #endif

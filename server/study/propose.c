@@ -1,4 +1,4 @@
-/* A user's own trial is queued before the engine's picks, and is in flight like any other. */
+/* Trials that users propose. Such a trial is queued before the engine's picks, and is in flight like any other. */
 #include "server/study/propose.h"
 
 #include "proto/changes.h"
@@ -32,7 +32,7 @@ static void notice_done(study *s, study_job *job)
     free((char *)job - offsetof(notice, done));
 }
 
-/* If the engine is not loaded, it will be restored with the trial. */
+/* Tells the engine about the trial. If the engine is not loaded, it will be restored with the trial. */
 static void run_notice(study *s, engine_job *job)
 {
     notice *n = (notice *)(void *)job;
@@ -64,7 +64,7 @@ static void notify_engine(study *s, uint32_t candidate)
 
 /* ---- proposing ----------------------------------------------------------------------------------------- */
 
-/* Why there can be no new trial now; NULL: there can be. */
+/* The reason why no trial can be added now; NULL: one can be. */
 static const char *obstacle(const study *s)
 {
     switch (s->state) {
@@ -81,7 +81,7 @@ static const char *obstacle(const study *s)
     return s->trials >= study_horizon(s) ? "the study has reached its horizon" : NULL;
 }
 
-/* Whether a trial can be proposed now. False: the request was refused. */
+/* Can a trial be proposed now? False: the request was refused. */
 static bool is_possible(const study *s, study_request *request)
 {
     const char *why = obstacle(s);
@@ -95,7 +95,7 @@ static bool is_possible(const study *s, study_request *request)
     return !why && !full;
 }
 
-/* Closes a trial at a point that breaks a constraint: nobody evaluates it. */
+/* Closes a trial at a point that breaks a constraint, because it must not be evaluated. */
 static void close_broken(study *s, trial *t, const char *constraint)
 {
     char reason[256];
@@ -189,8 +189,8 @@ void study_propose(study *s, study_request *request)
         propose(s, request);
         return;
     }
-    /* The engine must be notified of trials in the order of their numbers, and this one follows the picks
-     * being planned. */
+    /* The engine must be notified of trials in the order of their numbers, and this trial comes after the picks
+         * that are being planned. */
     plan_state_defer(s->plans, request);
 }
 

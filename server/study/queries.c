@@ -1,4 +1,4 @@
-/* Questions to the model: predict and model. best.c and candidate_list.c answer the others. */
+/* Questions to the model: predict and model. Other files, such as best.c and candidate_list.c, answer the others. */
 #include "server/study/queries.h"
 
 #include "server/base/log.h"
@@ -162,7 +162,7 @@ static bool find_places(places *out, const question *q, const wire_predict *want
     return fine && errors->n == 0;
 }
 
-/* shown: an array for n predictions. */
+/* Answers with n predictions. shown: memory for them. */
 static void answer_predictions(const question *q, const bandit_prediction *raw, wire_prediction *shown,
                                size_t n)
 {
@@ -307,7 +307,7 @@ void question_answer_model(study *s, question *q)
 
 void study_model(study *s, study_request *request)
 {
-    if (request->context) /* of one metric */
+    if (request->context) /* for one metric */
         question_ask(s, request, question_answer_model);
     else
         question_ask_kept(s, request, REMEMBERED_MODEL);

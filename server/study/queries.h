@@ -12,24 +12,24 @@ typedef struct question {
     study_request *request;
     int64_t best_trial, best_candidate;
     double best_value;
-    int64_t imported, forgotten; /* the study's, at the question's turn */
+    int64_t imported, forgotten; /* the study's values at the question's turn */
     engine_outcome outcome;
-    remembered_kind kind;                         /* what is remembered of the answer */
+    remembered_kind kind;                         /* which remembered answer this becomes, if any */
     char *kept;                                   /* a copy of the answer; NULL: none */
     void (*answer)(study *s, struct question *q); /* runs on the engine lane; answers the request */
 } question;
 
 /* Calls `answer` on the engine lane, with the engine in the state of the study at this turn. `answer` must
- * answer the request; its reply is held until that state is on disk. Call in the study's turn. */
+ * answer the request; its reply is held until that state is on disk. Call it in the study's turn. */
 void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q));
 
-/* The same for `best` or `model`, whose answer is remembered. */
+/* The same for `best` or `model`, whose answers are remembered. */
 void question_ask_kept(study *s, study_request *request, remembered_kind kind);
 
-/* Sets the question up as of this turn. */
+/* Fills in the question with the study's state at this turn. */
 void question_fill(question *q, const study *s, study_request *request, remembered_kind kind);
 
-/* Answers with the writer's text, and keeps a copy to remember it. */
+/* Answers with the writer's text, and keeps a copy if the answer is to be remembered. */
 void question_reply(question *q, wire_writer *w);
 
 void question_answer_model(study *s, question *q);
@@ -37,10 +37,10 @@ void question_answer_model(study *s, question *q);
 /* The engine's prediction in the metric's units and with its sign. */
 wire_prediction question_in_units(const question *q, const bandit_prediction *p);
 
-/* Whether the metric has relevant noise: a standard deviation of at least a hundredth of the prior's. */
+/* Does the metric have relevant noise, that is a standard deviation of at least a hundredth of the prior's? */
 bool question_has_noise(const bandit_description *d);
 
-/* Whether JSON can show it. Options at the ends of their ranges can lead to infinities and NaN. */
+/* Can JSON show the prediction? Options at the ends of their ranges can lead to infinities and NaN. */
 bool question_shows(const wire_prediction *p);
 
 /* ---- best.c -------------------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 #include <time.h>
 
 enum { TRIM_MS = 2000, TICK_MS = 50, JUMP_MS = 1000, DISPOSE_AT_ONCE = 64 };
-enum { TRIM_BYTES = 16 << 20 };                   /* of bodies and answers; less is not returned for itself */
+enum { TRIM_BYTES = 16 << 20 }; /* of bodies and answers; fewer are not returned on their own */
 enum { PRESSED_MS = 500, LEAST_EVICT_MS = 1000 }; /* see patience */
 
 struct registry {
@@ -20,11 +20,11 @@ struct registry {
     pthread_mutex_t lock; /* guards by_id; a study in it may be freed only while holding the lock */
     void *by_id;          /* tsearch tree of study */
     study *gone;          /* deleted studies that are not idle yet; their ids are free */
-    uint64_t given_back;  /* for the timer: evictions when memory was last returned to the system, and when */
+    uint64_t given_back;  /* for the timer: evictions when memory was last returned, and that time */
     int64_t given_back_at;
-    size_t most_buffered;      /* for the timer: bytes of bodies and answers since then */
+    size_t most_buffered;      /* for the timer: the most bytes of bodies and answers since then */
     int64_t evict, pressed_at; /* for the timer: see patience */
-    int64_t clock_offset;      /* for the timer: the wall clock's, as of the last tick */
+    int64_t clock_offset;      /* for the timer: the wall clock's offset at the last tick */
     pthread_t timer;
     pthread_cond_t stop;
     bool stopping;
@@ -122,8 +122,8 @@ static void dispose_of_gone(registry *r)
     }
 }
 
-/* How long an unused study stays in memory. While all engines and trials have more than --total-memory, half of that
- * every half second, so that those that were used least go first. */
+/* How long an unused study stays in memory. While all engines and trials together have more than --total-memory, this
+ * time is halved every half second, so that the least recently used studies leave first. */
 static int64_t patience(registry *r, int64_t steady)
 {
     int64_t longest = 1000 * (int64_t)r->app->config->evict_seconds;
@@ -146,8 +146,8 @@ static bool has_less_buffered(registry *r)
     return r->most_buffered > TRIM_BYTES && used < r->most_buffered / 2;
 }
 
-/* The memory of evicted studies and engines, and of many bodies and answers, is scattered among blocks in use, so it is
- * returned to the system explicitly from time to time. */
+/* Returns memory to the system from time to time. That of evicted studies and engines, and of many bodies and answers,
+ * is scattered among blocks in use, so it is not returned automatically. */
 static void give_back(registry *r, int64_t steady)
 {
     bool less = has_less_buffered(r);
@@ -203,7 +203,7 @@ static void *run_timer(void *arg)
     return NULL;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- start and end ------------------------------------------------------------------------------------- */
 
 registry *registry_new(app *a)
 {
@@ -213,7 +213,7 @@ registry *registry_new(app *a)
     r->app = a;
     r->clock_offset = clock_offset();
     pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_t steady; /* the wall clock may jump, so use the steady clock */
+    pthread_condattr_t steady; /* the steady clock, because the wall clock may jump */
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
     pthread_cond_init(&r->stop, &steady);

@@ -1,6 +1,5 @@
-/* The studies in memory, found by id. A study is loaded by its first request, and leaves memory after some
- * time without requests. A timer wakes studies whose waits or leases end. registry.c defines what is declared
- * here. */
+/* The studies in memory, found by id. The first request to a study loads it; after some time without requests it leaves
+ * memory. A timer wakes studies when their waits or leases end. registry.c defines what is declared here. */
 #ifndef SERVER_STUDY_REGISTRY_H
 #define SERVER_STUDY_REGISTRY_H
 
@@ -11,8 +10,8 @@ typedef struct registry registry;
 /* Starts the timer. NULL: out of memory, or no thread could be started. */
 registry *registry_new(app *a);
 
-/* Schedules loading of the studies that have pending trials, so that their leases end in time. Call before the
- * first request. */
+/* Schedules the loading of studies that have pending trials, so that their leases end in time. Call it before the first
+ * request. */
 store_status registry_wake_pending(registry *r, store_error *err);
 
 /* Gives a request to its study (request->study): request->run is called in the study's turn, with the study

@@ -31,7 +31,7 @@ bool remembered_answer(study *s, study_request *request, remembered_kind kind)
     memcpy(w.data, r->text, r->size + 1);
     w.size = r->size;
     w.capacity = r->size + 1;
-    commit_hold(s->commit, request); /* what the answer tells may not be on disk yet */
+    commit_hold(s->commit, request); /* the state that the answer shows may not be on disk yet */
     reply_json(request, &w);
     return true;
 }
@@ -55,7 +55,7 @@ void remembered_keep(study *s, struct question *q)
 
 void remembered_forget(study *s)
 {
-    s->forgotten++; /* so that what is being made now is not kept */
+    s->forgotten++; /* so that answers that are being computed now are not kept */
     for (int kind = 0; kind < REMEMBERED_KINDS; kind++) {
         free(s->remembered[kind].text);
         s->remembered[kind].text = NULL;
@@ -64,7 +64,7 @@ void remembered_forget(study *s)
 
 /* ---- after a batch ---------------------------------------------------------------------------------------- */
 
-/* The questions of nobody in particular. */
+/* Questions whose answers no client gets. They only refresh the remembered answers. */
 typedef struct refresh {
     engine_job job;
     study_job done;

@@ -11,12 +11,12 @@ typedef enum candidate_order { ORDER_NUMBER, ORDER_MEAN, ORDER_UCB, ORDER_STD, O
 
 /* Which candidates are listed. */
 typedef struct candidate_range {
-    int64_t first; /* a number; for other orders a rank */
+    int64_t first; /* a number; for orders other than ORDER_NUMBER, a rank */
     size_t n;
-    bool filtered;      /* by the next two */
-    wire_integer pulls; /* only those with so many; not given: all */
+    bool filtered;      /* by the next two members */
+    wire_integer pulls; /* only candidates with this many pulls; not given: all */
     enum { RETIRED_ANY, RETIRED_YES, RETIRED_NO } which;
-    bool more;  /* there are more after those that were found */
+    bool more;  /* there are more after the listed ones */
     bool alone; /* a single candidate, by its number, not a list */
     bool one;   /* a list of one candidate, found by its key */
     candidate_order order;
@@ -28,23 +28,22 @@ typedef struct candidate_range {
 typedef struct candidate_upload {
     struct upload *upload; /* where all of them are staged */
     size_t dimension;
-    char *const
-        *names; /* n_names features, from the header of a file; borrowed. 0: they have none, or had before */
+    char *const *names; /* n_names features, from the header of a file; borrowed. 0: none, or named before */
     size_t n_names;
     const struct wire_keys *keys; /* borrowed; NULL: none were given */
     int64_t study;                /* the number of the study that they were read for */
 } candidate_upload;
 
-/* A user's own trial. */
+/* A trial that a user proposes. */
 typedef struct proposal {
     wire_proposal *wanted;
     double *point;     /* for a space: its parameters, coded in the study's turn; freed by the caller */
-    bool takes_broken; /* at a point that breaks a constraint, the trial is infeasible at once */
-    /* Then: the constraint, borrowed from the study's definition; NULL: the point keeps all. */
+    bool takes_broken; /* if the point breaks a constraint, the trial is infeasible at once */
+    /* The broken constraint, borrowed from the study's definition; NULL: the point keeps all constraints. */
     const char *broken;
 } proposal;
 
-/* What is asked of the model's inputs. Texts are the client's; NULL: not given. */
+/* A question about the inputs of the model. The client owns the texts; NULL: not given. */
 typedef struct input_query {
     const char *metric;
     const char *parameter, *with; /* for effects */
@@ -72,7 +71,7 @@ void study_tell(study *s, study_request *request); /* wire_tell */
 
 /* ---- amend.c -------------------------------------------------------------------------------------------------- */
 
-/* Each of the next three: request->number is the trial. */
+/* In this and the next two functions, request->number is the trial. */
 void study_amend(study *s, study_request *request); /* wire_amendment */
 
 /* ---- heartbeat.c ---------------------------------------------------------------------------------------------- */
@@ -93,7 +92,7 @@ void study_patch(study *s, study_request *request); /* study_change */
 
 /* ---- amend_observation.c -------------------------------------------------------------------------------------- */
 
-void study_amend_observation(study *s, study_request *request); /* wire_amendment; request->number: which */
+void study_amend_observation(study *s, study_request *request); /* wire_amendment; number: the result */
 
 /* ---- observations.c ------------------------------------------------------------------------------------------- */
 

@@ -16,14 +16,14 @@
 typedef struct point {
     uint32_t arm;
     uint64_t count;
-    double value, mean, std; /* of its rewards; what the model says of it: larger is better */
+    double value, mean, std; /* the mean of its rewards, and the prediction; larger is better */
 } point;
 
 typedef struct points {
     point *list;
     size_t n;
-    uint64_t results; /* that the model has */
-    bool careful;     /* points are recommended by the mean less one deviation */
+    uint64_t results; /* how many the model has */
+    bool careful;     /* the recommended point is the one with the best mean less one deviation */
 } points;
 
 /* False: *out has the reason. */
@@ -50,8 +50,8 @@ static bool take_points(points *p, const bandit_engine *engine, engine_outcome *
     return engine_fine(out);
 }
 
-/* The point that is recommended among those that are not in the ascending list `without`, which may be NULL; NULL if there
- * is none. */
+/* The recommended point among those that are not in the ascending list `without`, which may be NULL. NULL: there is
+ * none. */
 static const point *recommended(const points *p, const uint32_t *without, size_t n)
 {
     const point *best = NULL;
@@ -97,12 +97,13 @@ typedef struct told {
     uint32_t arm;
 } told;
 
-/* Kept from batch to batch, so that each reads only the results since the last one. */
+/* The results so far. The list is kept from batch to batch, so that each batch reads only the results since the last
+ * one. */
 struct told_history {
-    told *list;      /* n, by the log */
+    told *list;      /* n, in the order of the log */
     uint32_t *first; /* by arm: the position of its first result plus one; 0: it has none */
     size_t n, capacity, first_capacity;
-    int64_t through_seq; /* it has the results up to here */
+    int64_t through_seq; /* the list has the results up to this position */
     bool no_memory;
 };
 
@@ -162,7 +163,7 @@ static void note_first(told_history *h, size_t from)
     }
 }
 
-/* The results up to through_seq; NULL: *out has what failed. */
+/* Reads the results up to through_seq. NULL: *out has the failure. */
 static told_history *read_history(study *s, const engine_source *source, int64_t through_seq,
                                   engine_outcome *out)
 {
@@ -195,8 +196,8 @@ static told_history *read_history(study *s, const engine_source *source, int64_t
     return NULL;
 }
 
-/* The arms, ascending, that only results from position `from` on are of. The caller frees them. NULL: out of
- * memory. */
+/* The arms, ascending, whose results are all at position `from` of the list or later. The caller frees them. NULL: out
+ * of memory. */
 static uint32_t *only_late(const told_history *h, size_t from, size_t *n)
 {
     uint32_t *late = malloc((h->n - from + 1) * sizeof *late);
@@ -211,12 +212,12 @@ static uint32_t *only_late(const told_history *h, size_t from, size_t *n)
 
 /* ---- the rules ------------------------------------------------------------------------------------------------ */
 
-/* With few results the model often takes noise for the function: it believes each value, and all deviations are too
- * small. So until there are ENOUGH the claim needs another source than the point's own result. */
+/* With few results the model often mistakes noise for the function: it trusts each value, and all deviations are too
+ * small. So until there are ENOUGH results, the rule needs evidence other than the point's own result. */
 enum { TARGET_DEVIATIONS = 2, ENOUGH = 50 };
 
-/* Does the model without the arm's rewards expect at least `value`, even with two deviations against it? Not if it cannot
- * say, as the models of some algorithms: then the study goes on. */
+/* Without the arm's rewards, does the model predict a mean for it that is at least `value` even less two deviations?
+ * False if the model cannot tell, like the models of some algorithms; then the study continues. */
 static bool others_say(const bandit_engine *engine, uint32_t arm, double value, engine_outcome *out)
 {
     bandit_insight *insight = NULL;
@@ -229,7 +230,7 @@ static bool others_say(const bandit_engine *engine, uint32_t arm, double value, 
         status = bandit_insight_leave_one_out(insight, &list, &n, &error);
     for (size_t i = 0; status == BANDIT_OK && i < n; i++)
         so = so || (list[i].arm == arm && list[i].mean - TARGET_DEVIATIONS * list[i].std >= value);
-    if (status == BANDIT_NO_MEMORY || status == BANDIT_CANCELLED) /* after others there is no advice */
+    if (status == BANDIT_NO_MEMORY || status == BANDIT_CANCELLED) /* others mean no advice */
         out->error = error;
     free(list);
     bandit_insight_free(insight);
@@ -276,7 +277,7 @@ static double at_most(size_t k, size_t n, double q)
     return sum;
 }
 
-/* Not after each batch: a judgement takes longer than most picks. */
+/* Must the rule be judged now? It is not judged after each batch, because that takes longer than most picks. */
 static bool is_due(uint64_t before, uint64_t now)
 {
     uint64_t next = FEWEST_FOR_REGRET;

@@ -1,6 +1,6 @@
-/* A study in memory, for the files of server/study and for replay. The insides of its five parts are private:
- * commit, trial_queue, waiting_line, pending_results and plan_state. actor.c creates and frees a study;
- * load.c loads and unloads it. */
+/* A study in memory, for the files of server/study and for replay. It has five parts whose structs are private:
+ * commit, trial_queue, waiting_line, pending_results and plan_state. actor.c creates and frees a study; load.c loads
+ * and unloads it. */
 #ifndef SERVER_STUDY_STUDY_H
 #define SERVER_STUDY_STUDY_H
 
@@ -46,7 +46,7 @@ struct study {
         bool engine_scheduled;
         pool_task turn;
         computing_job engine_turn;
-        computing_account *account; /* what its engine jobs have used */
+        computing_account *account; /* of its engine jobs */
         study_job tick;
     } mail;
 
@@ -73,35 +73,35 @@ struct study {
     int64_t staged; /* the number of a staged study that is being checked; 0: none */
     int64_t number;
     study_config
-        *config; /* never changed, only replaced, because engine jobs read the one that they were made with */
+        *config; /* never changed, only replaced, because an engine job reads the one that it was made with */
     study_state state;
     char state_reason[300];
 
     int64_t trials;        /* numbered so far */
-    int64_t imported;      /* results, numbered so far */
+    int64_t imported;      /* imported results, numbered so far */
     int64_t batches;       /* planned so far */
     uint64_t expiry_write; /* number of the last write that ended leases */
-    int64_t clock_jumps;   /* those of the app that the stored ends of leases include; −1: unknown */
+    int64_t clock_jumps;   /* the app's clock_jumps that the stored ends of leases include; −1: unknown */
     int64_t through_seq;   /* the stored model includes results up to this position of the log */
     int64_t candidates, dimension, reference_candidates;
     char digest[80];
     bool has_keys;            /* some candidates have keys, which are only in the store */
     char advice[ADVICE_SIZE]; /* of the last batch; "": none */
     int64_t best_trial;
-    double best_value, cost; /* cost: of all results together */
+    double best_value, cost; /* cost: the sum over all results */
     remembered remembered[REMEMBERED_KINDS];
-    int64_t forgotten; /* how often these were forgotten */
+    int64_t forgotten; /* how often the remembered answers were forgotten */
 
     size_t trial_bytes;     /* of its trials, as included in the metrics */
-    size_t engine_jobs_out; /* posted, and not finished in a turn yet */
+    size_t engine_jobs_out; /* posted, and not yet finished in a turn */
     uint16_t *failures;     /* for failures.c: the record of each candidate; NULL: nothing to record */
     size_t failures_capacity;
     struct study_curves *curves; /* for measure.c: intermediate measurements of trials; NULL: not loaded */
     engine_lane engine;
 };
 
-/* How many candidates the engine knows. In an enumerated space these are the points that keep the constraints; points that
- * break one have numbers after them, if a user has given them. */
+/* How many candidates the engine knows. In an enumerated space these are the points that keep the constraints. Points
+ * that break a constraint have numbers after these, if a user has reported or proposed them. */
 static inline int64_t study_candidates(const study *s)
 {
     return s->config->parameters && s->reference_candidates > 0 ? s->reference_candidates : s->candidates;

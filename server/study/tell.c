@@ -1,4 +1,5 @@
-/* Reports of results. Each result is checked against its trial, and either all are accepted or none. */
+/* Takes reported results. Each result is checked against its trial, and either all results of a request are accepted or
+ * none. */
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/data/result_values.h"
@@ -19,9 +20,9 @@ typedef struct telling {
     const wire_tell *tell;
     verdict *verdicts; /* one per result */
     trial **trials;    /* one per result: the trial that it is for; NULL for some duplicates */
-    char **recorded;   /* one per result: the text of its recorded metrics; NULL: the result was refused */
+    char **recorded;   /* one per result: the text of its recorded metrics; NULL: it was refused */
     wire_errors errors;
-    bool invalid; /* at least one result is invalid; otherwise the refused ones contradict known results */
+    bool invalid; /* a result is invalid; otherwise the refused results contradict known ones */
 } telling;
 
 static void refuse(telling *t, size_t i, const char *member, bool conflict, const char *detail)
@@ -75,7 +76,8 @@ static void take_told_cost(void *arg, int64_t seq, const store_event *event)
         *(double *)arg = event->u.told.cost;
 }
 
-/* The result was told before. Under the same attempt it has the same cost; another attempt's is not counted. */
+/* Judges a result that is already known. For the same attempt, its cost must be the same; the cost of another attempt
+ * is not counted. */
 static store_status judge_again(study *s, telling *t, size_t i, trial *target)
 {
     const wire_result *result = &t->tell->results[i];
@@ -92,7 +94,7 @@ static store_status judge_again(study *s, telling *t, size_t i, trial *target)
     return status;
 }
 
-/* A result of a trial that is closed: a duplicate, a late result, or a contradiction. */
+/* Judges a result for a closed trial: a duplicate, a late result, or a contradiction. */
 static store_status judge_told(study *s, telling *t, size_t i, trial *target)
 {
     const wire_result *result = &t->tell->results[i];
@@ -138,13 +140,13 @@ static store_status judge_trial(study *s, telling *t, size_t i, trial *target)
     } else {
         bool current = !result->attempt.given || result->attempt.value == target->attempt;
         bool held = target->state == TRIAL_PENDING && current;
-        /* A trial that is already back in the queue cannot be released again. */
+        /* A trial that is already in the queue again cannot be released. */
         t->verdicts[i] = result->outcome == WIRE_RELEASED && !held ? DUPLICATE : ACCEPT;
     }
     return STORE_OK;
 }
 
-/* Index of an earlier result of the same request for the same trial, or SIZE_MAX. */
+/* The index of an earlier result for the same trial in the same request, or SIZE_MAX. */
 static size_t earlier_result(const wire_tell *tell, size_t i)
 {
     for (size_t k = i; k-- > 0;)
@@ -171,7 +173,7 @@ static store_status judge(study *s, telling *t, size_t i)
     if (k != SIZE_MAX) {
         told_result earlier = told_of(t, k), told = told_of(t, i);
         if (!t->recorded[k])
-            t->verdicts[i] = DUPLICATE; /* the earlier result is refused, and with it the request */
+            t->verdicts[i] = DUPLICATE; /* the earlier result is refused, and so is the request */
         else if (earlier.state == told.state && same_values(&earlier, &told) &&
                  study_same_cost(told.cost, earlier.cost))
             t->verdicts[i] = DUPLICATE;

@@ -46,7 +46,7 @@ bool trial_is_open(const trial *t)
     return t->state == TRIAL_QUEUED || t->state == TRIAL_PENDING;
 }
 
-/* A block of malloc, with its head. */
+/* The size of a block of malloc, including its header. */
 static size_t block(void *p)
 {
     return p ? malloc_usable_size(p) + sizeof(size_t) : 0;

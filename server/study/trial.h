@@ -18,23 +18,23 @@ typedef struct trial {
     double variance;                     /* of the pick, paper's scale */
     char *worker;                        /* of the attempt; never NULL */
     int64_t issued_at, lease_expires_at; /* by the wall clock, as stored and shown */
-    int64_t lease_end;                   /* ms of the boot clock: when the lease does end */
+    int64_t lease_end;                   /* ms of the boot clock: when the lease in fact ends */
     bool has_value;
     double value; /* as reported, or as amended */
     int64_t repeats;
     char *recorded, *metadata; /* JSON objects as text; never NULL */
     char *reason;              /* never NULL */
     int64_t told_at, told_seq;
-    double told_cost;        /* with its result; 0: none; NaN: the log has it, at told_seq */
-    bool released;           /* while queued: its last attempt was released */
-    int64_t requeued_at;     /* while queued: when its last attempt ended; 0: it was never handed out */
-    double *point;           /* in an open space: coded, maybe not stored yet. NULL: read it from the store */
-    bool joining;            /* among the results for the batch being planned */
-    uint64_t joined_by;      /* number of the write by which it joined the model; 0: it has not */
-    TAILQ_ENTRY(trial) link; /* used by trial_queue.c */
-    size_t place;            /* used by trial_heap.c, for trial_queue.c */
-    size_t bytes;            /* used by trial_queue.c: what it counts for the trial */
-    struct study_worker *holder; /* the worker of that name; NULL: it has no name */
+    double told_cost;    /* with its result; 0: none; NaN: the log has it, at told_seq */
+    bool released;       /* while queued: its last attempt was released */
+    int64_t requeued_at; /* while queued: when its last attempt ended; 0: it was never handed out */
+    double *point;       /* in an open space: coded, perhaps not stored yet. NULL: read it from the store */
+    bool joining;        /* among the results for the batch being planned */
+    uint64_t joined_by;  /* number of the write by which it joined the model; 0: it has not */
+    TAILQ_ENTRY(trial) link;     /* used by trial_queue.c */
+    size_t place;                /* used by trial_heap.c, for trial_queue.c */
+    size_t bytes;                /* used by trial_queue.c: the bytes that it counts for the trial */
+    struct study_worker *holder; /* the worker of the attempt; NULL: it has no name */
     TAILQ_ENTRY(trial) held;     /* used by workers.c */
 } trial;
 

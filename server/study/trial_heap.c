@@ -28,7 +28,7 @@ static void set(trial_heap *h, size_t place, trial *t)
     t->place = place;
 }
 
-/* Places t at this position or closer to the first. */
+/* Places t at this position or closer to the root. */
 static void rise(trial_heap *h, size_t place, trial *t)
 {
     while (place > 0 && h->before(t, h->items[(place - 1) / 2])) {
@@ -38,7 +38,7 @@ static void rise(trial_heap *h, size_t place, trial *t)
     set(h, place, t);
 }
 
-/* Places t at this position or further from the first. */
+/* Places t at this position or further from the root. */
 static void sink(trial_heap *h, size_t place, trial *t)
 {
     for (size_t child; (child = 2 * place + 1) < h->n; place = child) {

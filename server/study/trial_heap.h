@@ -1,5 +1,5 @@
-/* A heap of trials. The trial that goes before all others is found at once; any trial can be removed in
- * logarithmic time. trial_heap.c defines what is declared here. */
+/* A heap of trials. The first trial is found in constant time; any trial can be removed in logarithmic time.
+ * trial_heap.c defines what is declared here. */
 #ifndef SERVER_STUDY_TRIAL_HEAP_H
 #define SERVER_STUDY_TRIAL_HEAP_H
 

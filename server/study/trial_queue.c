@@ -11,13 +11,13 @@ struct trial_queue {
     workers *workers;
     void *by_id; /* tsearch tree of trial */
     struct list lists[TRIAL_LISTS];
-    trial_heap queued, leases; /* the queued and the pending trials; memory for all trials each */
+    trial_heap queued, leases; /* the queued and the pending trials; each heap has memory for all trials */
     size_t n, n_open;
     size_t bytes, open_bytes;
     size_t n_nameless; /* pending without a worker's name */
 };
 
-/* What the queue itself needs for a trial: a node of the tree in a block of malloc, and a place in each heap. */
+/* The queue's own memory for a trial: a node of the tree in a block of malloc, and a place in each heap. */
 enum { NODE_BYTES = 4 * sizeof(void *) + 2 * sizeof(trial *) };
 
 /* ---- by number ----------------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static struct list *list_of(trial_queue *q, const trial *t)
     return &q->lists[t->state == TRIAL_PENDING ? TRIALS_PENDING : TRIALS_REPORTED];
 }
 
-/* Called when a trial becomes pending, and when it no longer is. */
+/* begin_lease is called when a trial becomes pending, end_lease when it no longer is. */
 static void begin_lease(trial_queue *q, trial *t)
 {
     trial_heap_push(&q->leases, t);

@@ -1,9 +1,8 @@
 /* The trials of a study that are in memory, by number and in four lists. The queue owns them.
  *
  * Queued trials are in the order in which they are handed out: released ones first, the last released at the
- * head; then those whose lease expired or whose attempt failed, by number; then users' own trials; then
- * picks, by number. The order only depends on how the trials were requeued, so it is the same after a
- * restart.
+ * head; then those whose lease expired or whose attempt failed, by number; then trials that users proposed; then
+ * picks, by number. The order depends only on how the trials were requeued, so it is the same after a restart.
  *
  * trial_queue.c defines what is declared here. */
 #ifndef SERVER_STUDY_TRIAL_QUEUE_H
@@ -30,8 +29,8 @@ bool trial_queue_add(trial_queue *q, trial *t);  /* takes ownership; false: out 
 void trial_queue_drop(trial_queue *q, trial *t); /* frees the trial */
 trial *trial_queue_find(const trial_queue *q, int64_t id); /* NULL: not in memory */
 
-/* Call `take` before, and `put` after, changing anything that determines a trial's list or place: its state,
- * joined_by, how it was requeued, its lease. */
+/* Before you change anything that determines a trial's list or place (its state, joined_by, how it was requeued, its
+ * lease), call trial_queue_take; afterwards, call trial_queue_put. */
 void trial_queue_take(trial_queue *q, trial *t);
 void trial_queue_put(trial_queue *q, trial *t);
 
@@ -48,14 +47,14 @@ bool trial_queue_is_empty(const trial_queue *q, trial_list list);
 size_t trial_queue_queued(const trial_queue *q);
 size_t trial_queue_open(const trial_queue *q); /* number of queued and pending trials */
 
-/* Bytes that all trials take, and the open ones. */
+/* The bytes that all trials take, and those that the open trials take. */
 size_t trial_queue_memory(const trial_queue *q);
 size_t trial_queue_open_memory(const trial_queue *q);
 
 size_t trial_queue_nameless(const trial_queue *q); /* pending trials without a worker's name */
 
-/* The pending trial whose lease expires first, NULL: none is pending; and that time in ms of the boot clock,
- * INT64_MAX: never. */
+/* The pending trial whose lease expires first; NULL: none is pending. trial_queue_next_expiry: this time in ms of the
+ * boot clock; INT64_MAX: never. */
 trial *trial_queue_first_lease(const trial_queue *q);
 int64_t trial_queue_next_expiry(const trial_queue *q);
 

@@ -147,9 +147,9 @@ void study_requeue(study *s, trial *t, const char *outcome, bool counts, double 
         study_cancel_trial(s, t, now);
 }
 
-/* The leases of a hundred thousand trials may expire at the same time. Other studies wait for the thread and
- * the writer while trials are requeued, so one turn handles this many, and none after it until these are on
- * disk. The timer gives the study its next turn. */
+/* The leases of a hundred thousand trials may expire at the same time, and other studies wait for the thread and the
+ * writer while trials are requeued. So one turn handles this many, and the next one waits until these are on disk. The
+ * timer gives the study its next turn. */
 enum { EXPIRIES = 200 };
 
 void study_expire_leases(study *s, int64_t now)

@@ -30,18 +30,18 @@ bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now);
  * retired. `counts`: the attempt counts towards max_attempts. */
 void study_requeue(study *s, trial *t, const char *outcome, bool counts, double cost, int64_t now);
 
-/* Gives a trial its result. attempt: the one that the result belongs to; 0: none, and the ends of attempts
- * stay as they are. */
+/* Gives a trial its result. attempt: the one that the result belongs to; 0: none, and the ends of attempts do not
+ * change. */
 void study_close_trial(study *s, trial *t, const told_result *result, int32_t attempt, int64_t now);
 
 /* Closes a queued trial because its candidate was retired. */
 void study_cancel_trial(study *s, trial *t, int64_t now);
 
-/* Requeues or closes the trials whose leases have expired; their events are of the time `now`. */
+/* Requeues or closes the trials whose leases have expired. Their events get the time `now`. */
 void study_expire_leases(study *s, int64_t now);
 
-/* Whether a result is better than the best one so far. One that breaks a bound never is. With several objectives
- * no result is the best one. */
+/* Is a result better than the best one so far? A result that breaks a bound never is. With several objectives no result
+ * is the best one. */
 bool study_is_better(const study *s, double value, const char *recorded);
 bool study_can_be_best(const study *s, double value, const char *recorded);
 

@@ -26,7 +26,7 @@ void study_set_state(study *s, study_state state, const char *reason, const char
     size_t n = strnlen(reason, sizeof s->state_reason - 1);
     study_tell_state(s, state, reason);
     s->state = state;
-    memmove(s->state_reason, reason, n); /* `reason` may be state_reason itself */
+    memmove(s->state_reason, reason, n); /* memmove, because `reason` may be state_reason */
     s->state_reason[n] = '\0';
     store_event event = {.type = EVENT_STUDY_CHANGED, .time = clock_now()};
     event.u.changed.definition = definition;

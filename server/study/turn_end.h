@@ -4,7 +4,7 @@
 
 #include "server/study/study.h"
 
-int64_t study_horizon(const study *s); /* trials after which it is finished; INT64_MAX: none */
+int64_t study_horizon(const study *s); /* the study finishes after this many trials; INT64_MAX: no horizon */
 
 /* Sets the state and records it. reason: "" or the reason; definition: the new one, as text; NULL:
  * unchanged. */

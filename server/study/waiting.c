@@ -1,4 +1,4 @@
-/* Waiting asks: what is planned for them, when they are answered, and when their wait ends. */
+/* Waiting asks: plans trials for them, answers them, and ends their waits. */
 #include "server/study/waiting.h"
 
 #include "server/base/clock.h"
@@ -26,8 +26,8 @@ bool study_may_plan(const study *s)
 
 /* ---- workers ------------------------------------------------------------------------------------------- */
 
-/* The number of trials that should be in flight so that no worker is idle: one for each worker that has a
- * trial or waits for one, and one for each trial that is pending or asked for without a worker's name. */
+/* The number of trials that should be in flight so that no worker is idle: one for each worker that has a trial or
+ * waits for one, and one for each trial that is pending or requested without a worker's name. */
 static size_t wanted_in_flight(const study *s)
 {
     const wire_study *definition = s->config->wire;
@@ -50,7 +50,7 @@ static void plan_for_waiting(study *s)
         study_extend_batch(s, min_picks);
 }
 
-/* ---- asks that get all that they want ------------------------------------------------------------------ */
+/* ---- asks that are served in full ---------------------------------------------------------------------- */
 
 static size_t wants(const waiting_ask *w)
 {
@@ -67,7 +67,7 @@ static size_t shortage(const study *s)
     return wanted > queued ? wanted - queued : 0;
 }
 
-/* Plans more trials if the queue has too few for this ask. Returns whether a plan for it is in progress. */
+/* Plans more trials if the queue has too few for this ask. True: a plan for it is in progress. */
 static bool plans_the_rest(study *s, const waiting_ask *w)
 {
     bool unfinished = plan_state_is_unfinished(s->plans);
@@ -161,7 +161,7 @@ static void plan_for(study *s, waiting_ask *w)
     if (w->fixed && may_pick(s) && w->n_held < (size_t)w->ask->count)
         study_plan_fixed(s, w);
     else if (w->fixed)
-        ; /* planned when the present plan is done */
+        ; /* trials are planned when the current plan ends */
     else if (study_config_serves_in_full(s->config))
         ; /* plans_the_rest has planned for it */
     else if (study_may_plan(s) && s->config->asynchronous)
@@ -181,14 +181,14 @@ static void refuse_place(study *s, waiting_ask *w)
         s->app->config->max_waiting);
 }
 
-/* An ask whose client has disconnected is ended. That is checked when the ask first finds no trial, every few
- * seconds, and before a trial is handed out to an ask that has waited. It is not checked for a new ask that
- * can be served at once, because a client that has only shut down its sending side looks disconnected. */
+/* An ask whose client has disconnected is ended. This is checked when the ask first finds no trial, every few seconds,
+ * and before an ask that has waited gets a trial. It is not checked for a new ask that can be served at once, because a
+ * client that has only shut down its sending side looks disconnected. */
 void study_serve_waiting(study *s, int64_t now)
 {
     int64_t steady = clock_steady_ms();
     waiting_ask *w, *next;
-    bool kept_back = false; /* an ask waits for the rest of its trials, and those behind it for their turn */
+    bool kept_back = false; /* an ask waits for the rest of its trials, and later asks wait for it */
     for (w = waiting_line_first(s->waiting); w; w = next) {
         next = waiting_line_next(w);
         if (s->state == STUDY_ERROR) {

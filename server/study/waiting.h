@@ -8,7 +8,7 @@
  * time is over. */
 void study_serve_waiting(study *s, int64_t now);
 
-/* Answers every waiting ask: without a trial and with this reason, or (NULL) that the study is gone. */
+/* Answers every waiting ask, without a trial and with this reason; NULL: the answer is that the study was deleted. */
 void study_answer_waiting(study *s, const char *reason);
 
 /* Gives the ask with this number, which fixes parameters, n trials from number `first` on, if it still waits.
@@ -16,7 +16,7 @@ void study_answer_waiting(study *s, const char *reason);
 void study_begin_fixed(study *s, uint64_t number);
 void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n);
 
-/* Whether a batch may be planned now. */
+/* May a batch be planned now? */
 bool study_may_plan(const study *s);
 
 /* When the next wait ends, in ms of the steady clock; INT64_MAX: there is none. */

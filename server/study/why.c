@@ -17,8 +17,8 @@ enum { NEAREST = 3 };
 
 typedef struct explanation {
     const planned_trial *of;
-    app apart; /* what the restored engine may use */
-    study *s;  /* holds the engine; not the study that users reach */
+    app apart; /* the parts that the restored engine may use */
+    study *s;  /* has the engine; not the study that answers requests */
     past past;
     engine_source source;
     bandit_reason reason;
@@ -26,7 +26,7 @@ typedef struct explanation {
     char sentence[WHY_SENTENCE];
     wire_expected predictions[BANDIT_MOST_METRICS];
     wire_neighbor nearest[NEAREST];
-    candidate_key keys[NEAREST]; /* of the nearest */
+    candidate_key keys[NEAREST]; /* of the nearest results */
     double *points;              /* NEAREST rows, coded */
     int64_t *in_flight;
     wire_why shown;
@@ -63,7 +63,8 @@ static bool is_closed(const past *p, const past_trial *t)
     return t->told_seq > 0 && joined_by(p, t->told_seq) <= p->now.batch;
 }
 
-/* Imported results show that points can be evaluated, and retired candidates no longer count. False: out of memory. */
+/* Counts imported results, which show that points can be evaluated, and marks retired candidates. False: out of
+ * memory. */
 static bool count_others(explanation *x)
 {
     const past *p = &x->past;
@@ -77,7 +78,7 @@ static bool count_others(explanation *x)
     return fine;
 }
 
-/* Counts failures as the plans so far did: by batch, and within a batch by number. */
+/* Counts failures in the order of the plans so far: by batch, and within a batch by number. */
 static bool count_failures(explanation *x)
 {
     const past *p = &x->past;
@@ -117,7 +118,7 @@ static void restore(explanation *x, engine_outcome *out)
                                 .config = s->config,
                                 .batches = x->past.now.batch + 1,
                                 .trials = x->past.trial - 1,
-                                .unfinished = true}; /* so that the picks before are replayed */
+                                .unfinished = true}; /* so that the earlier picks are replayed */
     engine_ensure_arms(s, &x->source, out);
     if (engine_fine(out))
         engine_restore(s, &x->source, &x->past.now, out);
@@ -143,7 +144,7 @@ static void explain(explanation *x, engine_outcome *out)
 
 /* ---- the neighborhood ---------------------------------------------------------------------------------- */
 
-/* The last trial with a value that the model has of this candidate; 0: they are imported. */
+/* The last trial of this candidate with a value that the model has; 0: its values were imported. */
 static int64_t trial_at(const past *p, uint32_t candidate)
 {
     for (size_t i = (size_t)p->trial; i-- > 0;) {
@@ -175,7 +176,7 @@ static store_status add_neighbor(explanation *x, const store_arm_sum *sum, doubl
     return candidate_keys_at(key, x->apart.store, x->of->study, true, &candidate, 1, &error);
 }
 
-/* Finds the nearest results, and keeps what the sentence says of them. */
+/* Finds the nearest results, and keeps the facts for the sentence. */
 static void find_nearest(explanation *x, engine_outcome *out)
 {
     const past *p = &x->past;
@@ -205,7 +206,7 @@ static void find_nearest(explanation *x, engine_outcome *out)
     free(distances);
 }
 
-/* Two arms with results lead, as far as their values tell. */
+/* Finds the two arms whose values have the best means. */
 static void find_leaders(explanation *x, engine_outcome *out)
 {
     const past *p = &x->past;
@@ -297,7 +298,7 @@ static void show(explanation *x, wire_writer *w)
     wire_encode_why(w, &x->shown);
 }
 
-/* With the past and a study to hold the engine. */
+/* Computes and writes the answer. x has the past, and a study for the engine. */
 static void find_out(explanation *x, wire_writer *w, engine_outcome *out)
 {
     out->stored = read_definition(x);

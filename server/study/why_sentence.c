@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static const double much = 0.5; /* of the prior's variance: hardly anything is known there */
+static const double much = 0.5; /* of the prior's variance; with more, little is known about a point */
 
 /* "trial 12" or "an imported result". */
 static const char *result_name(char out[48], int64_t trial)

@@ -1,4 +1,4 @@
-/* One plain sentence on why a trial was chosen. why_sentence.c defines what is declared here. */
+/* Makes one plain sentence that says why a trial was chosen. why_sentence.c defines what is declared here. */
 #ifndef SERVER_STUDY_WHY_SENTENCE_H
 #define SERVER_STUDY_WHY_SENTENCE_H
 

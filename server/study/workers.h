@@ -1,6 +1,6 @@
-/* The workers of a study by name: the trials that each holds, and the number of its waiting asks. A worker's
- * trials are so found without searching all pending trials, and the number of active workers is known at any
- * time. workers.c defines what is declared here. */
+/* The workers of a study by name: the trials that each holds, and the number of its waiting asks. So a worker's trials
+ * are found without searching all pending trials, and the number of active workers is always known. workers.c defines
+ * what is declared here. */
 #ifndef SERVER_STUDY_WORKERS_H
 #define SERVER_STUDY_WORKERS_H
 
@@ -19,7 +19,8 @@ void workers_free(workers *w); /* no name may be in use; accepts NULL */
 study_worker *workers_use(workers *w, const char *name);
 void workers_leave(workers *w, study_worker *one);
 
-/* The worker now holds this pending trial, or no longer. Each trial has at most one holder. */
+/* workers_hold: the worker now holds this pending trial; workers_let_go: it no longer does. Each trial has at most one
+ * holder. */
 void workers_hold(workers *w, study_worker *one, trial *t);
 void workers_let_go(workers *w, study_worker *one, trial *t);
 

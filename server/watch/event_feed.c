@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum {
-    KEPT_BYTES = 256 * 1024, /* of a feed's chunks; chunks of the last KEPT_MS are kept in addition */
+    KEPT_BYTES = 256 * 1024, /* of a feed's chunks; those of the last KEPT_MS are also kept */
     KEPT_MS = 5000,
     KEPT_BYTES_MAXIMUM = 4 << 20, /* of all chunks of a feed */
     TICK_MS = 50,                 /* minimum between two reads for a feed */
@@ -68,7 +68,7 @@ store_status chunk_read(app *a, int64_t study, int64_t after, size_t limit, chun
     return status;
 }
 
-/* ---- feeds; with the lock ------------------------------------------------------------------------------ */
+/* ---- feeds; call with the lock held -------------------------------------------------------------------- */
 
 static int compare_feeds(const void *a, const void *b)
 {
@@ -174,7 +174,7 @@ feed *feed_open(events *e, int64_t study, int64_t last_seq)
     f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
-    /* Changed: events committed since last_seq was read have not been announced. */
+    /* changed: events that were committed since last_seq was read have not been announced. */
     *f = (feed){.hub = e, .study = study, .read = last_seq, .changed = true, .task.run = run_feed};
     STAILQ_INIT(&f->chunks);
     if (!tsearch(f, &e->feeds, compare_feeds)) {

@@ -17,7 +17,7 @@ enum {
     STOP_SECONDS = 1   /* for clients to receive the rest */
 };
 
-/* The context of a request. The client gets `text` from `offset` on next; it belongs to `current`, to `own`,
+/* The context of a request. Next, the client gets `text` from `offset` on. The text belongs to `current` or to `own`,
  * or is static. */
 typedef struct listener {
     events *hub;
@@ -26,20 +26,20 @@ typedef struct listener {
     int64_t position; /* in the log: events up to here have been sent or are in `text` */
     const char *text;
     size_t size, offset;
-    chunk *current;     /* NULL */
-    char *own;          /* NULL */
+    chunk *current;     /* NULL: none */
+    char *own;          /* NULL: none */
     bool caught_up;     /* has reached the end of the feed */
     bool suspended;     /* until `wake` */
     bool reading;       /* its task is running; it is suspended */
     bool last;          /* the stream ends after `text` */
     int64_t checked_at; /* ms: when its token and its client were last checked */
     int64_t heard_at;   /* ms: when it was last woken */
-    int64_t wanted;     /* events to read from the log */
+    int64_t wanted;     /* how many events to read from the log */
     pool_task task;
     TAILQ_ENTRY(listener) link;
 } listener;
 
-/* ---- listeners; with the lock -------------------------------------------------------------------------- */
+/* ---- listeners; call with the lock held ---------------------------------------------------------------- */
 
 static void set_text(listener *l, const char *text, size_t size)
 {
@@ -133,7 +133,7 @@ static void advance(listener *l)
     }
 }
 
-/* On the HTTP thread: the client can receive up to n bytes. */
+/* Called on the HTTP thread when the client can receive up to n bytes. */
 static ptrdiff_t read_stream(http_request *request, char *out, size_t n)
 {
     listener *l = request->context;
@@ -218,7 +218,7 @@ static void take_place(void *arg, const store_study *row)
     *(place *)arg = (place){.study = row->study, .last_seq = row->last_seq};
 }
 
-/* Adds the listener, which is the request's from then on; false: out of memory. */
+/* Adds the listener, which the request owns from then on. False: out of memory. */
 static bool join(events *e, listener *l, const place *at)
 {
     l->feed = feed_open(e, at->study, at->last_seq);
@@ -232,7 +232,7 @@ static bool join(events *e, listener *l, const place *at)
     return true;
 }
 
-/* Sets the start of the stream. An `after` beyond the log comes from a deleted study of the same id. */
+/* Sets the start of the stream. An `after` beyond the end of the log comes from a deleted study with the same id. */
 static bool set_greeting(listener *l, const place *at, int64_t after)
 {
     wire_writer w = WIRE_WRITER_INIT;
@@ -284,11 +284,11 @@ events_outcome events_open(events *e, http_request *request, int64_t after, stor
         free(l->own);
     free(l);
     if (*status == STORE_OK)
-        *status = STORE_NO_MEMORY; /* if it is not full */
+        *status = STORE_NO_MEMORY; /* used unless the streams are full */
     return full ? EVENTS_FULL : EVENTS_FAILED;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- start and end ------------------------------------------------------------------------------------- */
 
 events *events_new(app *a)
 {

@@ -24,12 +24,12 @@ void events_free(events *e);
  * is fine. */
 void events_changed(events *e, int64_t study);
 
-/* Every 50 ms: starts to read what has changed; comments to the silent, so that the lost are noticed. e NULL: as
- * above. */
+/* Call it every 50 ms. Starts to read the logs that have changed. Sends comments on silent streams, so that lost
+ * clients are noticed. NULL is fine. */
 void events_tick(events *e);
 
-/* Answers the request with a stream of the study's events after this position of its log. Only EVENTS_OPENED
- * means that it has been answered; with EVENTS_FAILED, *status says why. */
+/* Answers the request with a stream of the study's events after this position of its log. Only after EVENTS_OPENED has
+ * the request been answered. EVENTS_FAILED: *status says why. */
 #define EVENTS_FROM_NOW ((int64_t)-1)
 typedef enum events_outcome {
     EVENTS_OPENED,

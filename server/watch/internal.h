@@ -1,4 +1,4 @@
-/* What the feeds of studies (event_feed.c) and their listeners (event_streams.c) share. */
+/* Shared by the feeds of studies (event_feed.c) and their listeners (event_streams.c). */
 #ifndef SERVER_WATCH_INTERNAL_H
 #define SERVER_WATCH_INTERNAL_H
 
@@ -32,7 +32,7 @@ typedef struct feed {
     bool changed;      /* there may be new events in the log */
     bool reading;      /* its task is running */
     bool ended;        /* the study is gone */
-    int64_t next_read; /* ms: not before */
+    int64_t next_read; /* ms: it is not read before this time */
     size_t n_listeners;
     pool_task task;
 } feed;
@@ -41,7 +41,7 @@ struct listener;
 
 struct events {
     struct app *app;
-    pthread_mutex_t lock; /* guards everything except what a task reads and encodes */
+    pthread_mutex_t lock; /* guards everything except the chunk that a task reads and encodes */
     void *feeds;          /* tsearch tree of feed, by study */
     atomic_size_t n_feeds;
     TAILQ_HEAD(listener_list, listener) listeners;
@@ -51,11 +51,11 @@ struct events {
     pthread_cond_t none_left;
 };
 
-/* Reads at most `limit` events after `after`; without the lock. *out: owned by the caller; NULL if there are
+/* Reads at most `limit` events after `after`. Call it without the lock. *out: owned by the caller; NULL if there are
  * none or the read failed. *n: their number. */
 store_status chunk_read(struct app *a, int64_t study, int64_t after, size_t limit, chunk **out, size_t *n);
 
-/* Call all functions below with the lock, except events_free_feeds. */
+/* Call all functions below with the lock held, except events_free_feeds. */
 
 void chunk_release(chunk *c); /* NULL is fine */
 

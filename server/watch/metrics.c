@@ -17,7 +17,7 @@
 
 enum { BOUNDS_MAXIMUM = 16 };
 
-/* Counts of the values up to each bound and beyond the last, and their sum in units of 1e-9. */
+/* The number of values up to each bound and beyond the last one, and the sum of the values in units of 1e-9. */
 typedef struct histogram {
     const double *bounds; /* ends with 0 */
     atomic_uint_fast64_t counts[BOUNDS_MAXIMUM + 1];
@@ -33,7 +33,7 @@ static const double group_bounds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 102
 
 /* The requests of one route. */
 typedef struct route_counts {
-    atomic_uint_fast64_t answers[HTTP_STATUSES + 1]; /* the last: any other status */
+    atomic_uint_fast64_t answers[HTTP_STATUSES + 1]; /* the last entry: all other statuses */
     histogram seconds;
 } route_counts;
 
@@ -251,7 +251,7 @@ static double database_bytes(const app *a)
     return !*a->config->database && stat(a->config->db, &file) == 0 ? (double)file.st_size : 0;
 }
 
-/* Of a database on a server; all 0 for a file. */
+/* Writes the metrics of a database on a server; all are 0 for a file. */
 static void put_database(FILE *out, const store_statistics *s)
 {
     put_one(out, "banditd_database_reconnects_total", "counter", (double)s->reconnects,

@@ -1,6 +1,6 @@
 /* Metrics: counters that the parts of the server add to, from any thread and without a lock, and their text
  * for GET /metrics in the Prometheus format. Label values come from fixed lists (route patterns, states,
- * event types), never from requests. Where a function takes `metrics *m`, NULL counts nothing. */
+ * event types), never from requests. In functions that take `metrics *m`, NULL counts nothing. */
 #ifndef SERVER_WATCH_METRICS_H
 #define SERVER_WATCH_METRICS_H
 
@@ -12,7 +12,7 @@ struct route;
 
 typedef struct metrics metrics;
 
-/* routes: what is served, closed by a path of NULL; borrowed until metrics_free. NULL: out of memory. */
+/* routes: the served routes, closed by a path of NULL; borrowed until metrics_free. NULL: out of memory. */
 metrics *metrics_new(const struct route *routes);
 void metrics_free(metrics *m); /* NULL is fine */
 

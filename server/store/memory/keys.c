@@ -1,4 +1,4 @@
-/* The keys of candidates: an array of the store's own texts, by candidate. */
+/* The keys of candidates: an array of texts by candidate. The store owns the texts. */
 #include "server/store/memory/memory.h"
 
 #include <stdlib.h>

@@ -71,7 +71,7 @@ static void clear_amendments(memory_study *study)
     study->n_amendments = 0;
 }
 
-/* Everything that follows from the log. */
+/* Clears everything that follows from the log. */
 static void clear_tables(memory_study *study)
 {
     for (size_t i = 0; i < study->n_trials; i++)
@@ -151,7 +151,7 @@ static void memory_rollback(store *base)
 static store_status memory_commit(store *base, store_error *err)
 {
     (void)err;
-    memory_rollback(base); /* failed writes have been undone already */
+    memory_rollback(base); /* failed writes are already undone */
     return STORE_OK;
 }
 
@@ -220,7 +220,7 @@ static void memory_after_commit(store *base)
     (void)base;
 }
 
-/* Frees one deleted study and what it used. */
+/* Frees one deleted study and its memory. */
 static store_chore memory_chore(store *base)
 {
     memory_store *s = memory_of(base);

@@ -1,5 +1,5 @@
-/* Inside the memory backend: plain arrays under one lock, which a transaction holds for writing. A write is
- * undone by cutting back the study's log and applying the remaining events again.
+/* The memory backend: plain arrays under one lock, which a transaction holds for writing. A write is undone by cutting
+ * back the study's log and applying the remaining events again. Only the files of the backend include this header.
  *
  *   memory.c  transactions, opening, closing
  *   tables.c  writes the tables, except those of trials
@@ -56,7 +56,7 @@ typedef struct memory_study {
     size_t n_engine;
     store_late_result *late; /* their strings are owned; by log position */
     size_t n_late;
-    store_amendment *amendments; /* as late results */
+    store_amendment *amendments; /* likewise */
     size_t n_amendments;
     store_imported *imported; /* their reasons are owned; by number */
     size_t n_imported;
@@ -75,7 +75,7 @@ typedef struct memory_answer {
 
 typedef struct memory_setting {
     struct memory_setting *next;
-    store_setting *setting; /* NULL: it has been taken back */
+    store_setting *setting; /* NULL: its first write was undone */
 } memory_setting;
 
 typedef struct memory_token {
@@ -90,17 +90,17 @@ typedef struct memory_store {
     int64_t last_study;
     memory_study *studies;
     memory_content *contents;
-    memory_answer *answers; /* none is a day older than the newest */
-    memory_study *touched;  /* that the write since the mark has changed; NULL */
-    size_t kept;            /* log entries that it had at the mark; 0: it is new */
+    memory_answer *answers; /* each is less than a day older than the newest */
+    memory_study *touched;  /* the study that the write since the mark has changed; NULL: none */
+    size_t kept;            /* how many log entries it had at the mark; 0: it is new */
     bool replaying;
     int64_t last_token;
     memory_token *tokens;
-    /* Those that the write since the mark has added or removed; NULL. */
+    /* The tokens that the write since the mark has added or removed; NULL: none. */
     memory_token *new_token;     /* still in the list */
     memory_token *removed_token; /* taken out of the list */
     memory_setting *settings;
-    /* That the write since the mark has set, and its value before; NULL. */
+    /* The setting that the write since the mark has set, and its earlier value; NULL: none. */
     memory_setting *set;
     store_setting *replaced;
 } memory_store;
@@ -128,8 +128,8 @@ void memory_expire_answers(memory_store *s, int64_t time);
 
 store_status memory_exhausted(store_error *err); /* STORE_NO_MEMORY */
 
-/* The array with room for one element more than n, perhaps at another address. The capacity is the power of
- * two not below n. NULL: out of memory; the array is unchanged. */
+/* The array with room for at least n + 1 elements, perhaps at another address. The capacity is the smallest power of
+ * two that is not below n. NULL: out of memory; the array is unchanged. */
 void *memory_with_room(void *array, size_t n, size_t size);
 
 bool memory_set_text(const char **text, const char *value); /* replaces an owned string by a copy */

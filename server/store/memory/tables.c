@@ -259,7 +259,7 @@ store_status memory_content_append(store *base, int64_t number, int64_t first, s
     return append_rows(content, n, rows) ? STORE_OK : memory_exhausted(err);
 }
 
-/* Rows beyond the study's candidates are left over from an undone write; they are overwritten. */
+/* Rows after the study's candidates remain from an undone write; they are overwritten. */
 store_status memory_content_extend(store *base, const study_record *record, const store_points *points,
                                    int64_t *number, store_error *err)
 {
@@ -319,7 +319,7 @@ store_status memory_content_abandon(store *base, int64_t number, store_error *er
     return STORE_OK;
 }
 
-/* Replaced contents are kept, since an undone write applies the events that attached them again. */
+/* Replaced contents are kept, since undoing a write applies the events that attached them again. */
 store_status memory_content_attach(store *base, const study_record *record, const store_event *event,
                                    store_error *err)
 {
@@ -329,7 +329,7 @@ store_status memory_content_attach(store *base, const study_record *record, cons
     if (event->u.candidates.content == 0)
         return memory_set_text(&study->digest, event->u.candidates.digest) ? STORE_OK : memory_exhausted(err);
     if (content && s->replaying)
-        content->count = event->u.candidates.count; /* rows that later events added are added by them again */
+        content->count = event->u.candidates.count; /* later events add their rows again */
     if (!content || (content->study && !s->replaying) || content->count != event->u.candidates.count ||
         content->dimension != event->u.candidates.dimension)
         return store_fail(err, STORE_NOT_FOUND, "there is no finished upload %lld",

@@ -20,7 +20,7 @@ static void free_token(memory_token *entry)
     free(entry);
 }
 
-/* By number. */
+/* Inserts the token in the order of numbers. */
 static void insert(memory_store *s, memory_token *entry)
 {
     memory_token **link = &s->tokens;

@@ -123,7 +123,7 @@ store_status memory_trial_requeue(store *base, int64_t number, int32_t attempt, 
     row->t.cost += event->u.requeued.cost;
     while (!event->u.requeued.attempt_counts && row->n_measurements > 0 &&
            row->measurements[row->n_measurements - 1].attempt > attempt)
-        row->n_measurements--; /* measured by the attempt that does not count */
+        row->n_measurements--; /* the attempt that does not count has measured it */
     return end_open_attempts(row, event->time, event->u.requeued.outcome, err);
 }
 

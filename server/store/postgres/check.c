@@ -1,4 +1,4 @@
-/* Checks a database that may be in use, as it is at one moment, and opens it as of that moment. */
+/* Checks the state at one moment of a database that may be in use, and opens snapshots of it. */
 #include "server/store/postgres/postgres.h"
 #include "server/store/sql/checks.h"
 
@@ -28,7 +28,7 @@ store_status store_open_snapshot_postgres(store **out, const char *uri, store_er
 
 /* ---- checking ------------------------------------------------------------------------------------------- */
 
-/* There are no foreign keys. */
+/* A check in place of a foreign key; the schema has none. */
 #define REFERS(table, columns, parent, same)                                                                 \
     "SELECT 'a row of " table " refers to a missing row of " parent "' WHERE EXISTS (SELECT FROM " table     \
     " r WHERE " columns " AND NOT EXISTS (SELECT FROM " parent " p WHERE " same "))"

@@ -1,5 +1,5 @@
-/* What the writer thread does between writes: removal of deleted studies and contents, and of old answers. The space is
- * given back by PostgreSQL's own vacuum. */
+/* The writer thread's work between writes: it removes deleted studies and contents, and old answers. PostgreSQL's own
+ * vacuum frees the space. */
 #include "server/store/postgres/postgres.h"
 
 enum { rows_in_slice = 1000, blocks_in_slice = 8 };
@@ -31,7 +31,7 @@ static store_status end_slice(store *s, store_status status)
     return status;
 }
 
-/* Removes part of a study (or content) from each table, or, when no rows are left there, its own row. */
+/* Removes a part of a study (or content) from each table, or, if no rows are left there, its own row. */
 static store_status remove_slice(store *s, int64_t owner, const int *tables, size_t n, int64_t rows, int left,
                                  int last)
 {
@@ -46,7 +46,8 @@ static store_status remove_slice(store *s, int64_t owner, const int *tables, siz
     return end_slice(s, status);
 }
 
-/* By the clock of the last answer: before the first of this run there is nothing to go by. */
+/* Removes expired answers, by the time of the last answer that was stored. Before the first answer of this run, no time
+ * is known, and nothing is removed. */
 static store_status expire_answers(store *s, int64_t *expired)
 {
     int64_t now = sql_of(s)->answered_at;

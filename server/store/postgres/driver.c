@@ -1,5 +1,5 @@
-/* Statements on PostgreSQL's connections. A reader waits for each and takes its rows one by one. The writer's go into
- * its journal, and those with rows are answered whole. */
+/* Statements on PostgreSQL's connections. A reader waits for each statement and takes its rows one by one. The writer's
+ * statements go into its journal; the results of those with rows are received as a whole. */
 #include "server/store/postgres/postgres.h"
 
 #include "proto/arrays.h"
@@ -52,7 +52,7 @@ bool pg_send(pg_connection *c, int id, const pg_parameters *p)
 
 /* ---- a statement with rows ------------------------------------------------------------------------------ */
 
-/* A reader's next result. NULL: the statement has no other, or the connection is lost: c->error says so. */
+/* A reader's next result. NULL: the statement has no more, or the connection is lost, which c->error says. */
 static PGresult *reader_result(pg_connection *c)
 {
     if (c->waits > 0)
@@ -63,7 +63,7 @@ static PGresult *reader_result(pg_connection *c)
     return NULL;
 }
 
-/* A reader's statement before its first use. */
+/* Prepares a reader's statement before its first use. */
 static bool prepare(pg_connection *c, int id, const pg_parameters *parameters)
 {
     if (c->prepared[id])
@@ -77,7 +77,7 @@ static bool prepare(pg_connection *c, int id, const pg_parameters *parameters)
     return c->prepared[id];
 }
 
-/* A reader's statement with its parameters. */
+/* Sends a reader's statement with its parameters. */
 static void send_entry(pg_connection *c, const pg_entry *entry)
 {
     pg_parameters parameters;
@@ -87,7 +87,7 @@ static void send_entry(pg_connection *c, const pg_entry *entry)
         pg_fail_lost(c, &c->error, "a query");
 }
 
-/* A read begins with SQL_BEGIN. False: out of memory. */
+/* Adds the statement to the read, which begins with SQL_BEGIN. False: out of memory. */
 static bool note_asked(pg_connection *c, int id, const char *types, va_list args)
 {
     if (id == SQL_BEGIN) {
@@ -125,7 +125,7 @@ static void start(sql_connection *base, sql_id id, const char *types, va_list ar
     store_error_set(&c->error, STORE_NO_MEMORY, "out of memory");
 }
 
-/* FNV-1a over eight bytes at a time, with the columns' lengths. */
+/* FNV-1a over eight bytes at a time, including the columns' lengths. */
 static uint64_t hash_row(uint64_t hash, const PGresult *row)
 {
     for (int column = 0; column < pq.PQnfields(row); column++) {
@@ -142,7 +142,7 @@ static uint64_t hash_row(uint64_t hash, const PGresult *row)
     return hash;
 }
 
-/* The reader's next row. */
+/* Receives the reader's next row. */
 static bool receive(pg_connection *c)
 {
     pq.PQclear(c->result);
@@ -162,8 +162,8 @@ static bool receive(pg_connection *c)
     return false;
 }
 
-/* Ends the statement whose answer was late over the new connection, within the time that a read has. (PQcancel opens a
- * connection of its own, and waits for it without a limit.) */
+/* Uses the new connection to end the statement whose answer was late, within the time that a read has. (PQcancel opens
+ * another connection, and waits for it without a limit.) */
 static void end_late_statement(pg_connection *c)
 {
     char sql[128 + sizeof c->late];
@@ -195,7 +195,7 @@ static void read_again(pg_connection *c)
     }
 }
 
-/* Is the answer late? For all that is known the connection is not lost, and the statement goes on. */
+/* Is the answer late? If so, the connection may still be good, and the statement may still run. */
 static bool note_late(pg_connection *c)
 {
     bool late = store_clock() >= c->deadline && pq.PQstatus(c->conn) == CONNECTION_OK;
@@ -204,7 +204,7 @@ static bool note_late(pg_connection *c)
     return late;
 }
 
-/* Late for the second time since the last row: to ask once more would only take as long. */
+/* Is the answer late for the second time since the last row? Then another attempt would only take as long. */
 static bool is_late_again(pg_connection *c)
 {
     bool late = note_late(c), again = late && c->late_at == c->taken + 1;
@@ -213,7 +213,7 @@ static bool is_late_again(pg_connection *c)
     return again;
 }
 
-/* Gives the read up, and ends what may be under way of it. */
+/* Gives up the read, and ends its statement if that may still run. */
 static void give_up(pg_connection *c)
 {
     store_error error = c->error;
@@ -225,11 +225,11 @@ static void give_up(pg_connection *c)
     c->pool = NULL;
 }
 
-/* The connection is lost, or its answer is late. The whole read begins again, and sees another moment: it goes on only if
- * the rows that were taken come again, all of them and unchanged. So a read never mixes two moments. */
+/* Call it when the connection is lost, or its answer is late. The whole read begins again, and sees another moment. It
+ * continues only if all rows that were taken are received again, unchanged. So a read never mixes two moments. */
 static bool ask_again(pg_connection *c)
 {
-    double deadline = c->deadline; /* where it has passed, one attempt is made */
+    double deadline = c->deadline; /* if it has passed, one attempt is made */
     uint64_t seen = c->seen;
     bool again = is_late_again(c);
     while (!again) {

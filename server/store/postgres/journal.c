@@ -1,7 +1,7 @@
 /* The writer's transaction. Statements without rows are entered into a journal, and sent together: with the next
  * statement that has rows, at the end of a mark, or with the commit. So a group of writes costs one round trip. The
- * journal stays until the commit is known to have happened: where the connection is lost, the same statements are sent
- * again over another (recover.c). */
+ * journal is kept until the commit is known to have happened: if the connection is lost, the same statements are sent
+ * again over a new one (recover.c). */
 #include "server/store/postgres/postgres.h"
 
 #include "proto/arrays.h"
@@ -11,7 +11,7 @@
 
 /* ---- the journal ---------------------------------------------------------------------------------------- */
 
-/* Drops entries from number n on, and their parameters. */
+/* Drops the entries from number n on, and their parameters. */
 static void cut(pg_store *s, size_t n, size_t bytes)
 {
     for (size_t i = n; i < s->n_entries; i++)
@@ -53,9 +53,9 @@ store_status pg_must_change(pg_store *s, store_error *err, store_status status, 
 
 enum { statements_at_once = 256 };
 
-/* ---- sending, and what comes back ----------------------------------------------------------------------- */
+/* ---- sending, and taking results ------------------------------------------------------------------------ */
 
-/* The failure of an entry's statement; entry NULL: of another one. */
+/* The failure of an entry's statement; entry NULL: of a statement outside the journal. */
 static store_status fail_entry(pg_store *s, const pg_entry *entry, const PGresult *result, store_error *err)
 {
     char text[pg_longest_statement];
@@ -80,7 +80,7 @@ static void take_command(pg_store *s, const pg_entry *entry, PGresult **keep, st
         pg_set_deadline(s); /* the patience counts from the last answer */
         if (!good && got != PGRES_PIPELINE_ABORTED && !*status)
             *status = fail_entry(s, entry, result, err);
-        /* The commit of a transaction that has failed succeeds, as a rollback. */
+        /* The commit of a failed transaction succeeds, but as a rollback. */
         if (good && entry && entry->id == SQL_COMMIT && strcmp(pq.PQcmdStatus(result), "ROLLBACK") == 0 &&
             !*status)
             *status = store_fail(err, STORE_IO, "the commit was answered by a rollback");
@@ -93,7 +93,7 @@ static void take_command(pg_store *s, const pg_entry *entry, PGresult **keep, st
         *status = pg_fail_lost(&s->writer, err, "waiting for an answer");
 }
 
-/* Ends what was sent, and takes the mark that the server sets behind its answers. */
+/* Ends the sequence of sent statements, and takes the mark that the server sends after its answers. */
 static void take_mark(pg_store *s, store_status *status, store_error *err)
 {
     PGresult *result = *status == STORE_UNREACHABLE ? NULL : pg_result(&s->writer);
@@ -132,7 +132,7 @@ static store_status prepare_missing(pg_store *s, const pg_sending *list, size_t 
     return status;
 }
 
-/* Sends the entries and takes their answers; keep: of the last one. */
+/* Sends the entries and takes their answers. keep: gets the result of the last one. */
 static store_status exchange(pg_store *s, const pg_entry *entries, size_t n, const pg_bytes *bytes,
                              PGresult **keep, store_error *err)
 {
@@ -164,7 +164,7 @@ static store_status exchange(pg_store *s, const pg_entry *entries, size_t n, con
     return status;
 }
 
-/* A statement without parameters, outside the journal. */
+/* Sends a statement without parameters, outside the journal. */
 static store_status exchange_one(pg_store *s, int id, store_error *err)
 {
     pg_bytes none = {.bytes = (unsigned char *)""};
@@ -187,7 +187,8 @@ static void lose_transaction(pg_store *s)
     close_transaction(s);
 }
 
-/* Over a new connection, the transaction begins again with what the journal has. *happened: its commit already has. */
+/* Begins the transaction again over a new connection, with the statements of the journal. *happened: its commit has
+ * already happened. */
 static store_status resume(pg_store *s, bool *happened, store_error *err)
 {
     *happened = false;
@@ -198,7 +199,8 @@ static store_status resume(pg_store *s, bool *happened, store_error *err)
     return status;
 }
 
-/* Sends what is not sent yet. A lost connection is not the end: what was sent over it is sent again over another. */
+/* Sends the entries that are not sent yet. If the connection is lost, all of the journal is sent again over a new
+ * one. */
 static store_status send_journal(pg_store *s, bool *happened, store_error *err)
 {
     *happened = false;
@@ -311,7 +313,7 @@ store_status pg_release(store *base, store_error *err)
     return status ? status : send_journal(s, &happened, err);
 }
 
-/* What was sent since the mark has failed, or will be taken back. */
+/* The statements that were sent since the mark have failed, or are undone here. */
 store_status pg_undo(store *base, store_error *err)
 {
     pg_store *s = pg_of(base);
@@ -325,7 +327,7 @@ store_status pg_undo(store *base, store_error *err)
         status = exchange_one(s, SQL_RELEASE, err);
     if (status == STORE_UNREACHABLE) {
         bool happened;
-        status = resume(s, &happened, err); /* the journal is sent again, without what was undone */
+        status = resume(s, &happened, err); /* the journal is sent again, without the undone statements */
     }
     return status;
 }

@@ -1,10 +1,11 @@
-/* What the writer has read or written of studies and trials. It is forgotten when a write is taken back, and when there
- * is much of it. */
+/* The studies and trials that the writer has read or written. They are forgotten when a write is undone, and when there
+ * are many. */
 #include "server/store/postgres/postgres.h"
 
 #include <stdlib.h>
 
-/* Slots: a newer one takes the place of an older one. Memory that is never used is never touched. */
+/* Numbers of slots. A newer study or trial replaces an older one in its slot. Slots that are never used take no
+ * physical memory. */
 enum { STUDIES = 1 << 12, TRIALS = 1 << 18 };
 
 typedef struct known_study {
@@ -19,7 +20,7 @@ typedef struct known_trial {
 } known_trial;
 
 struct pg_known {
-    uint64_t era; /* what was noted in an earlier one is forgotten; from 1 */
+    uint64_t era; /* entries of an earlier era are forgotten; the first era is 1 */
     known_study studies[STUDIES];
     known_trial trials[TRIALS];
 };
@@ -47,7 +48,7 @@ static known_study *study_slot(struct pg_known *known, int64_t study)
     return &known->studies[(uint64_t)study % STUDIES];
 }
 
-/* Blocks of trials, as pg_trial_load reads them, lie at places far apart (Fibonacci hashing). */
+/* Blocks of trials, of the size that pg_trial_load reads, get places far apart (Fibonacci hashing). */
 static known_trial *trial_slot(struct pg_known *known, int64_t study, int64_t trial)
 {
     uint64_t block = (uint64_t)trial / pg_trials_at_once, at = (uint64_t)trial % pg_trials_at_once;

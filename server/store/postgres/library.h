@@ -1,4 +1,4 @@
-/* libpq, which is loaded when a PostgreSQL database is opened, and never otherwise. */
+/* libpq. It is loaded only when a PostgreSQL database is opened. */
 #ifndef SERVER_STORE_POSTGRES_LIBRARY_H
 #define SERVER_STORE_POSTGRES_LIBRARY_H
 
@@ -50,7 +50,7 @@ typedef struct pq_library {
 /* Valid after pq_load has succeeded. */
 extern pq_library pq;
 
-/* Once per process; again, nothing happens. STORE_IO: the library is missing, or too old. */
+/* Loads the library, once per process; later calls do nothing. STORE_IO: the library is missing, or too old. */
 store_status pq_load(store_error *err);
 
 #endif

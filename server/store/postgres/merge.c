@@ -1,6 +1,6 @@
-/* What is sent of the journal. Rows of the same statement become one statement with arrays: a group of many asks and tells
- * is a handful of statements. They may trade places with each other, since they write different tables, or different
- * rows of one. Every other statement keeps its place. */
+/* Makes the statements that are sent from the journal. Rows of the same statement become one statement with arrays, so
+ * that a group of many asks and tells becomes a few statements. The order of such rows may change, since they write
+ * different tables, or different rows of one table. Every other statement keeps its place. */
 #include "server/store/postgres/postgres.h"
 
 #include "proto/arrays.h"
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Statements that are merged, the rows that they write, and their form with arrays. The first two parameters are a study
- * and a trial, or the first one a study. */
+/* Statements that are merged, the rows that they write, and their form with arrays. The first two parameters are a
+ * study and a trial, or the first one a study. */
 typedef enum row_kind { ROWS_NEW, ROWS_OF_TRIALS, ROWS_OF_ATTEMPTS, ROWS_OF_STUDIES } row_kind;
 
 static const struct {
@@ -28,7 +28,8 @@ _Static_assert((int)KINDS == (int)PG_MERGED, "a list for each");
 
 enum { largest_row = 1 << 14 }; /* bytes: an array has less than 1 GiB */
 
-/* Of tables of their own, which no other statement of an ask or tell reads or writes; or too large for an array. */
+/* Can the statement stay out of the merge without ending it? Its table is one that no other statement of an ask or tell
+ * reads or writes; or its row is too large for an array. */
 static bool stands_apart(int id, size_t size)
 {
     return id == SQL_ANSWER_PUT || id == SQL_MEASUREMENT_PUT || (id == SQL_LOG_INSERT && size > largest_row);
@@ -44,7 +45,7 @@ static size_t kind_of(int id)
 
 /* ---- rows that have been written since the last other statement ---------------------------------------- */
 
-/* At least twice as many slots as entries. */
+/* Makes at least twice as many slots as entries. */
 static bool make_slots(pg_merge *m, size_t most)
 {
     size_t wanted = 64;
@@ -62,7 +63,8 @@ static bool make_slots(pg_merge *m, size_t most)
     return true;
 }
 
-/* Forgets the rows. Every entry that is not merged does: it must not take longer for many slots. */
+/* Forgets the rows. This happens at every entry that is not merged, so its time must not depend on the number of
+ * slots. */
 static void clear_rows(pg_merge *m)
 {
     if (++m->round > 0)
@@ -74,7 +76,7 @@ static void clear_rows(pg_merge *m)
 /* The row's slot. *is_new: it was free. */
 static pg_slot *find_slot(pg_merge *m, row_kind rows, const pg_bytes *bytes, size_t at, bool *is_new)
 {
-    enum { FIRST = 4, SECOND = 16 }; /* behind their lengths */
+    enum { FIRST = 4, SECOND = 16 }; /* offsets of the values, after their lengths */
     pg_slot row = {.rows = (int)rows, .round = m->round};
     memcpy(&row.study, bytes->bytes + at + FIRST, sizeof row.study);
     if (rows != ROWS_OF_STUDIES)
@@ -128,7 +130,7 @@ static bool collect(pg_merge *m, size_t kind, const pg_entry *entry, const pg_by
     if (of != ROWS_NEW) {
         bool is_new;
         pg_slot *slot = find_slot(m, of, bytes, entry->at, &is_new);
-        if (!is_new && of == ROWS_OF_STUDIES) { /* the last one counts */
+        if (!is_new && of == ROWS_OF_STUDIES) { /* the last row replaces earlier ones */
             rows->at[slot->row] = entry->at;
             rows->only = *entry;
             return true;
@@ -152,7 +154,7 @@ bool pg_merge_entries(pg_merge *m, const pg_entry *entries, size_t n, const pg_b
 {
     m->n = m->bytes.n = 0;
     for (size_t kind = 0; kind < KINDS; kind++)
-        m->rows[kind].n = 0; /* what an earlier failure left */
+        m->rows[kind].n = 0; /* an earlier failure may have left rows */
     if (n == 1)
         return add(m, entries[0], bytes);
     bool good = make_slots(m, n);

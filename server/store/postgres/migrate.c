@@ -1,4 +1,4 @@
-/* The versions of the schema, in step with those of SQLite's (migrations/postgres/). */
+/* The versions of the schema (migrations/postgres/). They have the same numbers as SQLite's. */
 #include "server/base/embedded.h"
 #include "server/base/log.h"
 #include "server/store/postgres/postgres.h"
@@ -64,7 +64,7 @@ static store_status record_migration(pg_connection *c, const embedded_file *file
     return pg_execute_text(c, sql, err);
 }
 
-/* All that is missing, in one transaction. */
+/* Runs all missing migrations in one transaction. */
 static store_status migrate(pg_connection *c, int64_t from, store_error *err)
 {
     store_status status = pg_execute_text(c, "BEGIN; CREATE SCHEMA IF NOT EXISTS banditd", err);

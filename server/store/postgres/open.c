@@ -8,7 +8,7 @@
 
 static const int oldest_server = 130000; /* PostgreSQL 13 */
 
-/* ---- what is refused ------------------------------------------------------------------------------------ */
+/* ---- refusals ------------------------------------------------------------------------------------------- */
 
 store_status pg_refuse_unfit(pg_connection *c, bool writes, store_error *err)
 {
@@ -106,7 +106,7 @@ store_status pg_open_current(pg_store *s, bool writes, store_error *err)
     return status;
 }
 
-/* At the start of a server the database may be starting as well. */
+/* Opens the database, and tries again for a time, because the database may be starting together with the server. */
 static store_status open_patiently(pg_store *s, store_error *err)
 {
     double deadline = store_clock() + s->patience;
@@ -124,7 +124,7 @@ static store_status open_patiently(pg_store *s, store_error *err)
     }
 }
 
-/* What an earlier server left unfinished. */
+/* Marks uploads and imports that an earlier server left unfinished for removal. */
 static store_status start_clean(pg_store *s, store_error *err)
 {
     store *base = &s->sql.base;
@@ -148,7 +148,7 @@ store_status store_open_postgres(store **out, const char *uri, double patience, 
         return store_fail(err, STORE_NO_MEMORY, "out of memory");
     s->patience = patience;
     s->writer.store = s;
-    pthread_mutex_init(&s->sql.base.mutex, NULL); /* store_start makes its own */
+    pthread_mutex_init(&s->sql.base.mutex, NULL); /* for opening; store_start initializes it again */
     store_status status = open_patiently(s, err);
     pg_set_deadline(s);
     if (!status)

@@ -47,7 +47,7 @@ static uint64_t bits_of(double value)
     return bits;
 }
 
-/* Each parameter has its length before it, in this machine's order; -1: NULL. */
+/* Each parameter follows its length, which is in this machine's byte order; -1: NULL. */
 static bool append_length(pg_bytes *out, int32_t n)
 {
     return append(out, &n, sizeof n);
@@ -65,7 +65,7 @@ static bool append_real(pg_bytes *out, double value)
     return append_length(out, 8) && append_int64(out, bits_of(value));
 }
 
-/* One dimension from 1, or none for an empty array. */
+/* Arrays have one dimension, which begins at 1; an empty array has none. */
 static bool append_array(pg_bytes *out, Oid type, const void *list, size_t n)
 {
     const double *reals = list;
@@ -138,7 +138,8 @@ static Oid type_of(char letter)
                            : FLOAT8_ARRAY;
 }
 
-/* One parameter of all rows. The values of an array are coded as they are alone. *at: moves behind it. */
+/* Appends one parameter of all rows as an array. The values of an array are encoded like single values. *at moves to
+ * the next parameter. */
 static bool append_column(pg_bytes *out, Oid element, const pg_bytes *rows, size_t *at, size_t n)
 {
     size_t start = out->n;

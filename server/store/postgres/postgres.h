@@ -1,16 +1,16 @@
-/* Inside the PostgreSQL backend, whose store is one server's: an advisory lock, held by the session that writes,
- * keeps others out.
+/* The PostgreSQL backend. Its store belongs to one server: the session that writes holds an advisory lock, which keeps
+ * other servers out. Only the files of the backend include this header.
  *
- *   statements.h       the statements that are not SQLite's
+ *   statements.h       the statements that differ from SQLite's
  *   library.c          loads libpq
- *   session.c          connections: opening, settings, what an error means
+ *   session.c          connections: opening, settings, the meaning of errors
  *   parameters.c       parameters in PostgreSQL's binary form
  *   driver.c           statements with rows (sql_driver), and running one or many
  *   journal.c          the writer's transaction: statements that are sent together
  *   merge.c            rows of many writes as arrays of few statements
  *   recover.c          the lock, lost connections, commits whose answer was lost
- *   known.c            what the writer knows of studies and trials without asking
- *   write.c            writes that are not as in sql/write.c
+ *   known.c            studies and trials that the writer keeps in memory, so that it need not read them
+ *   write.c            writes that differ from those of sql/write.c
  *   readers.c          the pool of readers
  *   read_candidates.c  reads of candidates
  *   chores.c           removal of deleted data in slices
@@ -43,7 +43,7 @@ typedef struct pg_parameters {
     Oid types[pg_most_parameters];
 } pg_parameters;
 
-/* A session's process and start, which no other session has. */
+/* The process and the start of a session; together they identify it. */
 typedef char pg_session[64];
 
 /* A connection with its prepared statements. Used by one thread at a time. */
@@ -51,24 +51,24 @@ typedef struct pg_connection {
     sql_connection base;
     struct pg_connection *next; /* in the pool of readers */
     pg_store *store;            /* of the writer; NULL: this is a reader */
-    pg_store *pool; /* of a reader, which connects again where its connection is lost; NULL: it does not */
+    pg_store *pool; /* of a reader that connects again if its connection is lost; NULL: it does not */
     PGconn *conn;   /* NULL: none */
     pg_session session;
-    double deadline; /* of store_clock: an answer that comes later counts as a lost connection; 0: none */
+    double deadline; /* of store_clock: if an answer comes later, the connection counts as lost; 0: none */
     double waits;    /* of a reader: s for which it waits for each answer; 0: for ever */
     bool prepared[PG_COUNT];
-    bool unconfirmed; /* a commit was not waited for until the standbys had it */
-    pg_bytes bytes;   /* parameters of the statement under way; of a reader: of all in `asked` */
-    /* The statement under way. */
+    bool unconfirmed; /* a commit ended its wait before the standbys had confirmed it */
+    pg_bytes bytes;   /* parameters of the statement in progress; of a reader: of all statements in `asked` */
+    /* The statement in progress. */
     PGresult *result;
     int row;
     store_error error; /* status STORE_OK: none */
-    /* Of a reader: its read so far, which begins again where the connection is lost. */
+    /* Of a reader: its read so far. If the connection is lost, the read begins again. */
     struct pg_entry *asked; /* its statements */
     size_t n_asked, asked_capacity;
-    size_t taken;    /* rows of the last one */
-    uint64_t seen;   /* a hash of the rows of all */
-    pg_session late; /* the session whose answer did not come in time; "": none is to be ended */
+    size_t taken;    /* how many rows of the last statement were taken */
+    uint64_t seen;   /* a hash of the taken rows of all statements */
+    pg_session late; /* a session whose answer did not come in time, and that must be ended; "": none */
     size_t late_at;  /* `taken` plus 1 at the last such answer; 0: none */
 } pg_connection;
 
@@ -78,11 +78,11 @@ typedef struct pg_entry {
     const char *types;
     size_t at; /* of its parameters in the bytes */
     /* Of the writer's: */
-    store_status unchanged; /* the status if it changes no row; STORE_OK: it need not */
-    char *message;          /* for that, owned */
+    store_status unchanged; /* the status if it changes no row; STORE_OK: it need not change one */
+    char *message;          /* for this case, owned */
 } pg_entry;
 
-/* A statement as it is sent, and where its parameters are. */
+/* A statement to send, and the memory with its parameters. */
 typedef struct pg_sending {
     pg_entry entry; /* borrows its message */
     const pg_bytes *bytes;
@@ -90,7 +90,7 @@ typedef struct pg_sending {
 
 typedef struct pg_slot {
     int rows;       /* the kind of row */
-    unsigned round; /* not that of the merge: the slot is free */
+    unsigned round; /* if it is not the round of the merge, the slot is free */
     uint64_t study, trial;
     size_t row; /* its place in its list */
 } pg_slot;
@@ -103,7 +103,7 @@ typedef struct pg_rows {
     char types[pg_most_parameters + 1]; /* of their arrays */
 } pg_rows;
 
-/* What pg_merge_entries makes of a part of the journal, and its memory, which is used again. */
+/* The statements that pg_merge_entries makes from a part of the journal, and memory that is reused. */
 enum { PG_MERGED = 6 };
 typedef struct pg_merge {
     pg_sending *list;
@@ -119,11 +119,11 @@ struct pg_store {
     sql_store sql;
     char *uri;       /* as the user gave it: may hold a password, never shown */
     char name[160];  /* to be shown */
-    double patience; /* s for which a lost database is waited for */
+    double patience; /* s for which the server waits for a lost database */
     double asked_at; /* of store_clock: when the writer began to wait for answers */
     bool snapshot;   /* `writer` is a reader, and one transaction serves all reads */
-    bool is_read; /* a snapshot's `writer` is in a read: reads of its callbacks take other connections, … */
-    char moment[64]; /* … which import this name of the snapshot */
+    bool is_read; /* a snapshot's `writer` is in a read: reads in its callbacks use other connections, … */
+    char moment[64]; /* … which import the snapshot by this name */
     pg_connection writer;
 
     /* The writer's transaction. */
@@ -134,9 +134,9 @@ struct pg_store {
     pg_bytes bytes;
     pg_merge merge;
     int64_t generation, number;  /* of this server; of the last commit that is known to have happened */
-    bool maybe_next;             /* one more may have happened: its answer was not received */
-    int64_t studies;             /* the last number that a study has */
-    pg_session session;          /* the last one that had the lock */
+    bool maybe_next;             /* one more commit may have happened: its answer was not received */
+    int64_t studies;             /* the highest number of a study */
+    pg_session session;          /* the last session of this server that had the lock */
     atomic_bool taken;           /* another server has had the lock since: nothing is written any more */
     _Atomic double away_since;   /* of store_clock; 0: the database can be reached */
     _Atomic double unread_since; /* the same, for reads */
@@ -159,38 +159,39 @@ extern const sql_driver pg_driver;     /* in driver.c */
 
 /* ---- session.c ----------------------------------------------------------------------------------------- */
 
-/* Is the text a URI or a list of settings that libpq understands? The message shows nothing of it. */
+/* Is the text a URI or a list of settings that libpq understands? The error message shows no part of it. */
 store_status pg_check_uri(const char *uri, store_error *err);
 
-/* Opens a connection. STORE_UNREACHABLE: not now; nothing that waiting would not help has any other status. Closed
- * by the caller, also after a failure. */
+/* Opens a connection. STORE_UNREACHABLE: it may succeed later; failures that waiting does not help have other statuses.
+ * The caller closes the connection, also after a failure. */
 store_status pg_connect(pg_connection *c, const char *uri, store_error *err);
 
-/* From here on the connection takes statements without waiting for their results (libpq's pipeline mode), and no plain
- * texts. */
+/* From here on, statements can be sent on the connection without waiting for their results (libpq's pipeline mode), and
+ * texts outside the tables of statements cannot be run. */
 store_status pg_enter_pipeline(pg_connection *c, store_error *err);
 void pg_disconnect(pg_connection *c);
 void pg_connection_clear(pg_connection *c); /* disconnects, and frees what it owns */
 
-/* Sends what is left to be sent, and waits until a result can be taken without waiting. False: the connection is lost, or
- * its deadline has passed. */
+/* Sends everything that is not sent yet, and waits until a result can be taken without waiting. False: the connection
+ * is lost, or its deadline has passed. */
 bool pg_await(pg_connection *c);
 
-/* Sends all that is left to be sent, and reads meanwhile. libpq moves what it could not send with each statement that is
- * added: without this, the time for a long pipeline grows with the square of its length. False: as pg_await. */
+/* Sends everything that is not sent yet, and reads while it waits. libpq moves its unsent bytes with each statement
+ * that is added, so without this the time for a long pipeline would grow with the square of its length. False: like
+ * pg_await. */
 bool pg_send_out(pg_connection *c);
 
-/* The next result; NULL: the statement has no other, or the connection is lost or past its deadline. */
+/* The next result; NULL: the statement has no more, or the connection is lost or past its deadline. */
 PGresult *pg_result(pg_connection *c);
 
 /* The server, database and user of the connection, without the password. */
 void pg_describe(const pg_connection *c, char *out, size_t size);
 
-/* What a failed result means. STORE_UNREACHABLE: the connection is lost, or no longer of use. */
+/* The status and the message of a failed result. STORE_UNREACHABLE: the connection is lost or can no longer be used. */
 store_status pg_fail(pg_connection *c, const PGresult *result, store_error *err, const char *what);
 store_status pg_fail_lost(pg_connection *c, store_error *err, const char *what);
 
-/* Runs a text outside the tables of statements, and waits. */
+/* Runs a text that is not in the tables of statements, and waits for it. */
 store_status pg_execute_text(pg_connection *c, const char *sql, store_error *err);
 /* The first column of the first row as text, cut to `size`; "" without a row. */
 store_status pg_read_text(pg_connection *c, const char *sql, char *out, size_t size, store_error *err);
@@ -198,12 +199,12 @@ store_status pg_read_integer(pg_connection *c, const char *sql, int64_t *out, st
 
 /* ---- parameters.c -------------------------------------------------------------------------------------- */
 
-/* Appends the arguments (sql_start, and I: const int64_t *, size_t; D: const double *, size_t, NaN is NULL: arrays)
- * to *out. False: out of memory. */
+/* Appends the arguments to *out. types: those of sql_start and two for arrays: I: const int64_t *, size_t; D: const
+ * double *, size_t, where NaN is NULL. False: out of memory. */
 bool pg_encode(pg_bytes *out, const char *types, va_list args);
 
-/* Appends n rows that were encoded one by one, with these types, at these places: one array for each parameter. Their types
- * go to `arrays` (I, D, T and B for i, d, t, and b or n). False: out of memory. */
+/* Appends n rows that were encoded one by one, with these types, at these places, as one array per parameter. `arrays`
+ * gets the types of the arrays (I, D, T and B for i, d, t, and b or n). False: out of memory. */
 bool pg_encode_rows(pg_bytes *out, const char *types, const pg_bytes *rows, size_t *at, size_t n,
                     char arrays[pg_most_parameters + 1]);
 
@@ -235,22 +236,22 @@ store_status pg_enter(pg_store *s, store_error *err, int id, const char *types, 
 store_status pg_enter_list(pg_store *s, store_error *err, int id, const char *types, va_list args);
 store_status pg_must_change(pg_store *s, store_error *err, store_status status, const char *message);
 
-/* Sends what was entered, and then the statement with these parameters, whose result is kept in the writer; id < 0:
- * none. Where the connection is lost, begins again with another. */
+/* Sends the entered statements, and then the statement with these parameters (id < 0: none), whose result is kept in
+ * the writer. If the connection is lost, it begins again with a new one. */
 store_status pg_ask(pg_store *s, int id, const char *types, const pg_bytes *bytes, store_error *err);
 
 /* ---- merge.c: on the writer thread --------------------------------------------------------------------- */
 
-/* Fills m->list with what is to be sent for these entries, whose parameters are in `bytes`. Valid until the next call.
- * False: out of memory. */
+/* Fills m->list with the statements to send for these entries, whose parameters are in `bytes`. The list is valid until
+ * the next call. False: out of memory. */
 bool pg_merge_entries(pg_merge *m, const pg_entry *entries, size_t n, const pg_bytes *bytes);
 void pg_merge_free(pg_merge *m);
 
 /* ---- recover.c: on the writer thread ------------------------------------------------------------------- */
 
-/* Every answer is waited for as long as the patience, but for a second at least. */
+/* How long the writer waits for an answer: as long as the patience, but at least one second. */
 double pg_wait_seconds(const pg_store *s);
-static const double pg_shortest_attempt = 2.0; /* s, for one that begins after the patience */
+static const double pg_shortest_attempt = 2.0; /* s, for an attempt that begins after the patience */
 
 /* The writer waits for answers from now. */
 void pg_set_deadline(pg_store *s);
@@ -258,17 +259,17 @@ void pg_set_deadline(pg_store *s);
 /* Takes the lock, until the session ends. STORE_BUSY: another server has it. */
 store_status pg_lock(pg_store *s, store_error *err);
 
-/* The same, as a new generation, which may write. */
+/* The same, and begins a new generation, which may write. */
 store_status pg_take_over(pg_store *s, store_error *err);
 
-/* After the connection was lost: connects and takes the lock again, for at most the patience. *happened: the commit that
- * was under way has happened. STORE_ELSEWHERE: another server has had the lock meanwhile, or has it now. */
+/* After the connection was lost: connects and takes the lock again, trying for at most the patience. *happened: the
+ * commit that was in progress has happened. STORE_ELSEWHERE: another server has, or has had, the lock since then. */
 store_status pg_recover(pg_store *s, bool *happened, store_error *err);
 
 /* ---- known.c: on the writer thread --------------------------------------------------------------------- */
 
-/* Only this server writes, so what it has read or written stays true. A trial that is not known is read with its
- * neighbours, which are asked for soon. */
+/* Only this server writes, so the rows that it has read or written stay valid. A trial that is not known is read
+ * together with its neighbours, which will be needed soon. */
 enum { pg_trials_at_once = 256 };
 struct pg_known *pg_known_new(void);
 void pg_known_free(struct pg_known *known);
@@ -324,14 +325,14 @@ int64_t pg_newest_version(void);
 
 /* ---- open.c -------------------------------------------------------------------------------------------- */
 
-/* Refuses what cannot hold the store: an old server, another encoding, a standby … */
+/* Refuses a database that cannot hold the store: an old server, another encoding, a standby … */
 store_status pg_refuse_unfit(pg_connection *c, bool writes, store_error *err);
 
 /* A store without its thread. NULL: out of memory. */
 pg_store *pg_new(const char *uri);
 void pg_free(pg_store *s); /* also after a failure while opening */
 
-/* Connects, and refuses what cannot hold a store. */
+/* Connects, and refuses a database that cannot hold a store. */
 store_status pg_connect_fit(pg_store *s, bool writes, store_error *err);
 
 /* The same, and refuses a database of another schema. */

@@ -9,7 +9,7 @@ static store_status damaged(store_error *err, int64_t study, int64_t candidate)
                       (long long)candidate, (long long)study);
 }
 
-/* Copies the part of rows first … end−1 that the block on the connection has. False: it is not whole. */
+/* Copies the part of rows first … end−1 that the current block of the connection has. False: the part is incomplete. */
 static bool copy_part(sql_connection *c, size_t width, int64_t first, int64_t end, double *rows,
                       int64_t *next)
 {

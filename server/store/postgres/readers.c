@@ -57,7 +57,7 @@ static pg_connection *open_reader(pg_store *s, store_status *status, store_error
     }
     c->base.driver = &pg_driver;
     c->pool = s;
-    if (!s->snapshot) { /* whose reads may take as long as they want */
+    if (!s->snapshot) { /* reads of a snapshot have no time limit */
         c->waits = pg_wait_seconds(s);
         c->deadline = store_clock() + c->waits;
     }
@@ -68,8 +68,8 @@ static pg_connection *open_reader(pg_store *s, store_status *status, store_error
     return NULL;
 }
 
-/* Idle connections may have been lost while nobody looked. If one is, so are the others: each could take as long to
- * find out. */
+/* Idle connections may have been lost unnoticed. If one is lost, all of them are dropped, because finding out about
+ * each of them could take as long. */
 static pg_connection *begin_idle(pg_store *s)
 {
     pg_connection *c = take_idle(s);
@@ -94,13 +94,13 @@ static pg_connection *begin_once(pg_store *s, store_status *status, store_error 
     return NULL;
 }
 
-/* A connection that sees what the snapshot saw. */
+/* A connection that sees the snapshot. */
 static sql_connection *begin_in_snapshot(pg_store *s, store_status *status, store_error *err)
 {
     char sql[sizeof s->moment + 40];
     if (!s->is_read) {
         s->is_read = true;
-        return &s->writer.base; /* its transaction is open already */
+        return &s->writer.base; /* its transaction is already open */
     }
     pg_connection *c = begin_once(s, status, err);
     if (!c)
@@ -114,7 +114,7 @@ static sql_connection *begin_in_snapshot(pg_store *s, store_status *status, stor
     return NULL;
 }
 
-/* Where the database is away, all reads together wait for the patience, and later ones not at all. */
+/* If the database is unreachable, all reads together wait for the patience, and later reads do not wait. */
 sql_connection *pg_begin_read(store *base, store_status *status, store_error *err)
 {
     pg_store *s = pg_of(base);

@@ -1,10 +1,10 @@
-/* Who may write, and what happened to a commit whose answer was lost.
+/* Decides which server may write, and finds out what happened to a commit whose answer was lost.
  *
- * The session that writes holds an advisory lock. PostgreSQL releases it only when the session has ended and nothing
- * of it is still under way. So who has the lock sees every commit of its predecessor or will never see it, and nobody
- * else writes. Each start of a server is a new generation, and each commit has the next number (table writer): after a
- * lost connection the same server finds its own generation and the number before the commit, or the one of the
- * commit. */
+ * The session that writes holds an advisory lock. PostgreSQL releases it only when the session has ended and none of
+ * its statements is still running. So a session that has the lock either sees a commit of its predecessor or will
+ * never see it, and no other session writes. Each start of a server is a new generation, and each commit has the next
+ * number (table writer). After a lost connection the same server finds its own generation, and either the number of
+ * the commit or the one before it. */
 #include "server/base/log.h"
 #include "server/store/postgres/postgres.h"
 
@@ -14,7 +14,7 @@
 
 #define LOCK "1650552420, 1" /* "band" */
 
-static const double former_ends_within = 3.0; /* s, for the session of a server that has just ended */
+static const double former_ends_within = 3.0; /* s, to wait for the session of a server that has just ended */
 static const double terminates_after = 1.0;   /* s, for which the former session may keep the lock */
 static const double longest_pause = 1.0;      /* s, between attempts */
 
@@ -89,8 +89,8 @@ store_status pg_take_over(pg_store *s, store_error *err)
 
 /* ---- a lost connection ---------------------------------------------------------------------------------- */
 
-/* The former session may still be there: its end has not been noticed, or it has not received all of what was being
- * sent. */
+/* Ends the former session, which may still exist: PostgreSQL has not noticed its end, or has not yet received
+ * everything that was sent. */
 static void end_former_session(pg_store *s)
 {
     char sql[128 + sizeof s->session];
@@ -101,7 +101,7 @@ static void end_former_session(pg_store *s)
     pg_execute_text(&s->writer, sql, NULL);
 }
 
-/* Another server has had the lock since this one. */
+/* Notes that another server has had the lock since this one. */
 static store_status note_taken(pg_store *s, store_error *err)
 {
     if (!atomic_exchange(&s->taken, true))
@@ -109,7 +109,7 @@ static store_status note_taken(pg_store *s, store_error *err)
     return store_fail(err, STORE_ELSEWHERE, "another server has taken this database over: restart this one");
 }
 
-/* While another session has the lock: is it another server's? */
+/* Call it while another session has the lock. Does that session belong to another server? */
 static store_status look_for_successor(pg_store *s, store_error *err)
 {
     int64_t generation;
@@ -141,8 +141,8 @@ static store_status lock_again(pg_store *s, store_error *err)
     return status;
 }
 
-/* One attempt, up to the number of the last commit. The update is there so that, on a database with synchronous
- * standbys, they have all that was committed before. */
+/* Makes one attempt to connect, take the lock, and read the number of the last commit. The update makes sure that
+ * synchronous standbys, if there are any, have all earlier commits. */
 static store_status attempt(pg_store *s, int64_t *generation, int64_t *number, store_error *err)
 {
     char row[64];
@@ -217,7 +217,7 @@ store_status pg_recover(pg_store *s, bool *happened, store_error *err)
     *happened = false;
     pg_fail_lost(&s->writer, &own, "writing");
     if (s->writer.conn)
-        note_away(s, s->asked_at, &own); /* the patience counts from there */
+        note_away(s, s->asked_at, &own); /* the patience counts from this time */
     double since = atomic_load(&s->away_since);
     double deadline = (since > 0 ? since : now) + s->patience;
     for (;;) {

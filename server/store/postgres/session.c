@@ -12,7 +12,7 @@ store_status pg_check_uri(const char *uri, store_error *err)
         return status;
     char *problem = NULL;
     PQconninfoOption *parsed = pq.PQconninfoParse(uri, &problem);
-    if (!parsed) /* libpq's own message may show a part with the password */
+    if (!parsed) /* libpq's own message may show the password */
         status = store_fail(err, STORE_FOREIGN,
                             "--database is not a URI of PostgreSQL, such as postgresql://user@host/name");
     pq.PQconninfoFree(parsed);
@@ -20,7 +20,7 @@ store_status pg_check_uri(const char *uri, store_error *err)
     return status;
 }
 
-/* A standby does not have the commit that was not waited for: "canceling wait for synchronous replication". */
+/* Takes the notice "canceling wait for synchronous replication": a standby may not have the commit. */
 static void take_notice(void *arg, const PGresult *result)
 {
     pg_connection *c = arg;
@@ -59,7 +59,7 @@ store_status pg_enter_pipeline(pg_connection *c, store_error *err)
 
 store_status pg_connect(pg_connection *c, const char *uri, store_error *err)
 {
-    /* What the URI sets comes later, and wins. */
+    /* The settings of the URI come later, and take precedence. */
     static const char *const keywords[] = {
         "connect_timeout",           "keepalives_idle",  "keepalives_interval",
         "keepalives_count",          "tcp_user_timeout", "target_session_attrs",
@@ -120,7 +120,7 @@ static bool is_class(const char *state, const char *class)
     return strncmp(state, class, strlen(class)) == 0;
 }
 
-/* Of SQLSTATE, appendix A of PostgreSQL's manual. */
+/* The status for an SQLSTATE (appendix A of PostgreSQL's manual). */
 static store_status status_of(const char *state)
 {
     static const struct {
@@ -130,7 +130,7 @@ static store_status status_of(const char *state)
         {"08", STORE_UNREACHABLE},    /* the connection */
         {"57P0", STORE_UNREACHABLE},  /* the server is stopping, starting, or ended the session */
         {"25006", STORE_UNREACHABLE}, /* it has become a standby */
-        {"25P03", STORE_UNREACHABLE}, /* a session's time-outs */
+        {"25P03", STORE_UNREACHABLE}, /* time-outs of the session */
         {"53300", STORE_UNREACHABLE}, /* too many connections */
         {"53100", STORE_FULL},        {"53200", STORE_NO_MEMORY}, {"23", STORE_EXISTS}, /* constraints */
         {"XX00", STORE_CORRUPT},      {"42501", STORE_READ_ONLY},                       /* privileges */
@@ -141,7 +141,7 @@ static store_status status_of(const char *state)
     return STORE_IO;
 }
 
-/* The first line. */
+/* The length of the first line. */
 static int line_length(const char *text)
 {
     size_t n = strcspn(text, "\n");
@@ -170,7 +170,7 @@ store_status pg_fail(pg_connection *c, const PGresult *result, store_error *err,
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
 
-/* Waits for the socket; false: for too long. */
+/* Waits for the socket. False: the wait took too long. */
 static bool wait_for(pg_connection *c, short events)
 {
     struct pollfd watched = {.fd = pq.PQsocket(c->conn), .events = events};
@@ -180,7 +180,7 @@ static bool wait_for(pg_connection *c, short events)
 
 bool pg_await(pg_connection *c)
 {
-    /* The server may stop reading until its answers are read: so both are done at once. */
+    /* The server may stop reading until its answers are read, so this sends and reads at the same time. */
     int unsent = 1;
     while (unsent || pq.PQisBusy(c->conn)) {
         unsent = unsent ? pq.PQflush(c->conn) : 0;
@@ -210,7 +210,7 @@ PGresult *pg_result(pg_connection *c)
 
 /* ---- plain texts --------------------------------------------------------------------------------------- */
 
-/* The last result, which is the one that failed if one has. NULL: the connection is lost or past its deadline. */
+/* The last result; if one has failed, it is the last. NULL: the connection is lost or past its deadline. */
 static PGresult *run_text(pg_connection *c, const char *sql)
 {
     PGresult *last = NULL, *next;

@@ -1,4 +1,4 @@
-/* The statements that PostgreSQL has in another form than SQLite, or that only it has. All others are those of
+/* The statements that differ between PostgreSQL and SQLite, or that only PostgreSQL has. All others are those of
  * sql/statements.h, with $1 in place of ?1. */
 #ifndef SERVER_STORE_POSTGRES_STATEMENTS_H
 #define SERVER_STORE_POSTGRES_STATEMENTS_H
@@ -8,8 +8,8 @@
 /* A statement that must change a row, or it fails with SQLSTATE 22012 (sql_must_change). */
 #define MUST_CHANGE(text) "WITH done AS (" text " RETURNING 1) SELECT 1 / count(*) FROM done"
 
-/* A part of a deleted study, by the places of its rows: a join over keys could be planned while the table is empty, and then
- * look through all rows for each. */
+/* Deletes a part of a deleted study, by the places of its rows. A join over keys could be planned while the table is
+ * empty, and would then search all rows for each row. */
 #define PG_SLICE(table, of)                                                                                  \
     "DELETE FROM " table " WHERE ctid = ANY (ARRAY(SELECT ctid FROM " table " WHERE " of " = ?1 LIMIT ?2))"
 
@@ -42,7 +42,7 @@
     X(SQL_TRIALS_TOLD, "SELECT " TRIAL_COLUMNS " FROM trials WHERE study = ?1 "                                   \
                        "AND trial > ?2 AND (?3 >> state::int4) & 1 = 1 AND (?4 IS NULL OR worker = ?4) "          \
                        "AND told_seq > 0 AND told_seq > ?6 AND told_seq <= ?7 ORDER BY trial LIMIT ?5")           \
-    /* A full join is linear whatever the plan. A semijoin is quadratic where the table has no statistics. */     \
+    /* A full join is linear with any plan. A semijoin is quadratic if the table has no statistics. */            \
     X(SQL_TRIALS_FAILED_ARMS,                                                                                     \
       "SELECT " TRIAL_COLUMNS " FROM (SELECT * FROM trials WHERE study = ?1 AND trial > ?2 "                      \
       "AND told_seq > 0 AND told_seq <= ?4) t FULL JOIN (SELECT DISTINCT candidate AS arm "                       \
@@ -100,7 +100,7 @@
       "ON true")                                                                                                                                                                                                 \
     X(PG_TRIALS_LOAD, "SELECT trial, state, attempt, candidate, issued_at, value IS NOT NULL FROM trials "                                                                                                       \
                       "WHERE study = ?1 AND trial >= ?2 AND trial < ?3")                                                                                                                                         \
-    /* The attempt that told ends with the outcome, others that are open are superseded. */                                                                                                                      \
+    /* The attempt that reported ends with the outcome; other open attempts are superseded. */                                                                                                                   \
     X(PG_ATTEMPT_TOLD, "UPDATE attempts SET ended_at = ?4, outcome = CASE WHEN issued_seq = (SELECT "                                                                                                            \
                        "max(issued_seq) FROM attempts WHERE study = ?1 AND trial = ?2 AND attempt = ?3) "                                                                                                        \
                        "THEN ?5 ELSE 'superseded' END WHERE study = ?1 AND trial = ?2 AND (ended_at = 0 "                                                                                                        \

@@ -1,5 +1,5 @@
-/* Writes that PostgreSQL makes in another way than sql/write.c: arrays in place of many rows, numbers that the writer
- * gives itself, and studies and trials that it knows without asking. */
+/* The writes that differ from those of sql/write.c: arrays in place of many rows, numbers that the writer assigns
+ * itself, and studies and trials that it keeps in memory. */
 #include "server/store/postgres/postgres.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ store_status pg_study_insert(store *base, const store_event *event, int64_t epoc
                              store_error *err)
 {
     pg_store *s = pg_of(base);
-    int64_t study = ++s->studies; /* written with the commit */
+    int64_t study = ++s->studies; /* the commit writes this number */
     *record = (study_record){.study = study, .epoch = epoch, .state = event->u.created.state};
     return pg_enter(s, err, SQL_STUDY_INSERT, "titiii", event->u.created.id, epoch,
                     event->u.created.definition, (int64_t)event->u.created.state, event->time, study);
@@ -106,7 +106,7 @@ store_status pg_trial_load(store *s, int64_t study, int64_t trial, trial_record 
     store_status status = sql_finish(c, err);
     if (status || pg_known_trial(known, study, trial, record))
         return status;
-    return sql_trial_load(s, study, trial, record, err); /* says what is wrong */
+    return sql_trial_load(s, study, trial, record, err); /* it reports the problem */
 }
 
 store_status pg_trial_issue(store *s, int64_t study, int64_t seq, const store_event *event, store_error *err)
@@ -143,7 +143,7 @@ store_status pg_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt
     if (pg_known_trial(pg_of(s)->known, study, trial, &record)) {
         record.state = event->u.told.state;
         record.attempt = attempt;
-        record.has_value = !isnan(event->u.told.value); /* as it is stored */
+        record.has_value = !isnan(event->u.told.value); /* as in the table */
         pg_know_trial(pg_of(s)->known, study, trial, &record);
     }
     if (event->u.told.attempt == 0)

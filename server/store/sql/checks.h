@@ -1,8 +1,8 @@
-/* What every SQL backend checks of the rows that belong together. */
+/* Checks of rows that belong together, for every SQL backend. */
 #ifndef SERVER_STORE_SQL_CHECKS_H
 #define SERVER_STORE_SQL_CHECKS_H
 
-/* Queries, each of which yields one line per problem. infinity: as the dialect writes it. */
+/* Queries, each of which yields one line per problem. infinity: the value in the dialect's form. */
 #define SQL_CHECKS(infinity)                                                                                            \
     "SELECT 'study ' || id || ': the log has ' || count(l.seq) || ' entries, not ' || last_seq "                        \
     "FROM studies s LEFT JOIN log l USING (study) WHERE deleted = 0 GROUP BY s.study "                                  \

@@ -1,8 +1,8 @@
-/* What the backends that speak SQL share: the statements, and every write and read that is the same in all of
- * them. A backend brings a driver, which runs statements on its connections.
+/* Shared by the SQL backends: the statements, and every write and read that is the same in all of them. Each backend
+ * has a driver, which runs statements on its connections.
  *
  *   statements.h    the text of every statement
- *   sql.c           runs statements by the driver
+ *   sql.c           runs statements through the driver
  *   write.c         writes the tables of a study
  *   tokens.c        writes tokens and settings
  *   observations.c  writes and reads imported results
@@ -19,9 +19,9 @@
 
 typedef struct sql_connection sql_connection;
 
-/* On one connection, used by one thread at a time, at most one statement is under way. */
+/* One thread at a time uses a connection, and at most one statement is in progress on it. */
 typedef struct sql_driver {
-    /* As sql_start, sql_step … below. */
+    /* See sql_start, sql_step … below. */
     void (*start)(sql_connection *c, sql_id id, const char *types, va_list args);
     bool (*step)(sql_connection *c);
     store_status (*finish)(sql_connection *c, store_error *err);
@@ -29,15 +29,15 @@ typedef struct sql_driver {
     store_status (*must_change)(sql_connection *c, store_error *err, store_status status,
                                 const char *message);
 
-    /* A column of the row. A text is never NULL; a NULL is 0 as an integer. */
+    /* These read a column of the row. A text is never NULL; a NULL is 0 as an integer. */
     int64_t (*integer)(sql_connection *c, int column);
     double (*number)(sql_connection *c, int column);
     bool (*is_null)(sql_connection *c, int column);
     const char *(*text)(sql_connection *c, int column);
     const void *(*blob)(sql_connection *c, int column, size_t *size);
 
-    /* A connection in a transaction that only reads, and sees one moment. NULL: *status and *err say why.
-     * end_read returns `status`. */
+    /* A connection in a transaction that only reads, and sees the database at one moment. NULL: *status and *err have
+     * the reason. end_read returns `status`. */
     sql_connection *(*begin_read)(store *s, store_status *status, store_error *err);
     store_status (*end_read)(store *s, sql_connection *c, store_status status);
 } sql_driver;
@@ -67,7 +67,7 @@ static inline sql_connection *sql_writer(store *s)
     return sql_of(s)->writes;
 }
 
-/* What reads of candidates need of a study. */
+/* The members of a study that reads of candidates need. */
 typedef struct reader_study {
     int64_t content, candidates, dimension;
 } reader_study;
@@ -83,11 +83,11 @@ void sql_start(sql_connection *c, sql_id id, const char *types, ...);
 bool sql_step(sql_connection *c);
 store_status sql_finish(sql_connection *c, store_error *err);
 
-/* Starts, and finishes; rows are dropped. The writing connection may do this later: with the next statement that
- * has rows, at the end of a mark or with the commit, whose status it then is. */
+/* Starts and finishes a statement; its rows are dropped. The writing connection may delay this: to the next statement
+ * that has rows, to the end of a mark, or to the commit, which then returns the statement's failure. */
 store_status sql_run(sql_connection *c, store_error *err, sql_id id, const char *types, ...);
 
-/* The statement that was run last fails with this status if it changes no row. */
+/* The statement that sql_run ran last fails with this status if it changes no row. */
 store_status sql_must_change(sql_connection *c, store_error *err, store_status status, const char *format,
                              ...) __attribute__((format(printf, 4, 5)));
 
@@ -98,8 +98,8 @@ bool sql_is_null(sql_connection *c, int column);
 const char *sql_text(sql_connection *c, int column); /* NULL becomes "" */
 const void *sql_blob(sql_connection *c, int column, size_t *size);
 
-/* A connection in a read transaction, to be ended by sql_end_read, which returns `status`. NULL: *status and
- * *err say why. */
+/* A connection in a read transaction, which sql_end_read ends. sql_end_read returns `status`. NULL: *status and *err
+ * have the reason. */
 sql_connection *sql_begin_read(store *s, store_status *status, store_error *err);
 store_status sql_end_read(store *s, sql_connection *c, store_status status);
 
@@ -107,10 +107,10 @@ store_status sql_end_read(store *s, sql_connection *c, store_status status);
 sql_connection *sql_begin_study(store *s, int64_t study, reader_study *alive, store_status *status,
                                 store_error *err);
 
-/* Says to the probe whether the database answers reads. */
+/* Tells the probe whether the database answers reads. */
 void sql_note_read(store *s, store_status status);
 
-int64_t sql_limit(size_t limit); /* as SQL's integer */
+int64_t sql_limit(size_t limit); /* as an integer for SQL */
 
 /* ---- functions of store_backend: write.c, tokens.c, observations.c, keys.c, read.c, read_trials.c ---------------- */
 
@@ -141,7 +141,7 @@ store_status sql_trial_requeue(store *s, int64_t study, int32_t attempt, const s
                                store_error *err);
 store_status sql_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt, const store_event *event,
                             store_error *err);
-/* The part of sql_trial_tell that is the trial's own. */
+/* The part of sql_trial_tell that writes the trial's row. */
 store_status sql_trial_put_result(store *s, int64_t study, int64_t seq, int32_t attempt,
                                   const store_event *event, store_error *err);
 store_status sql_late_result_insert(store *s, int64_t study, int64_t seq, const store_event *event,
@@ -233,7 +233,7 @@ store_status sql_read_retired(store *s, int64_t study, store_retired_row *row, v
     .setting_put = sql_setting_put, .read_setting = sql_read_setting, .read_tokens = sql_read_tokens,        \
     .read_log = sql_read_log, .read_chain = sql_read_chain
 
-/* The tables with rows of a study, in the order in which the rows of a deleted one are removed. */
+/* The tables with rows of a study, in the order in which the rows of a deleted study are removed. */
 #define SQL_STUDY_SLICES                                                                                     \
     SQL_SLICE_LOG, SQL_SLICE_ATTEMPTS, SQL_SLICE_LATE, SQL_SLICE_AMENDMENTS, SQL_SLICE_MEASUREMENTS,         \
         SQL_SLICE_TRIALS, SQL_SLICE_OBSERVATIONS, SQL_SLICE_SUMS, SQL_SLICE_RETIRED, SQL_SLICE_KEYS,         \

@@ -1,4 +1,4 @@
-/* Every statement, in SQLite's dialect, each prepared at most once per connection. */
+/* All statements, in SQLite's dialect. Each is prepared at most once per connection. */
 #ifndef SERVER_STORE_SQL_STATEMENTS_H
 #define SERVER_STORE_SQL_STATEMENTS_H
 
@@ -30,7 +30,7 @@
 #define OBSERVATION_COLUMNS                                                                                  \
     "observation, seq, imported_at, candidate, state, value, repeats, recorded, reason, cost"
 
-/* One statement inserts several rows, at nearly the cost of one row. A plain ? has the next number. */
+/* One statement inserts several rows, at nearly the cost of one row. A ? without a number gets the next number. */
 #define SQL_ROWS     8
 #define TRIAL_INSERT "INSERT INTO trials (study, trial, batch, candidate, variance) VALUES "
 #define TRIAL_ROW    "(?1, ?3, ?2, ?, ?)"
@@ -241,7 +241,7 @@
       "WHERE answers.time <= ?7")                                                                                              \
     X(SQL_ANSWER, "SELECT time, body_hash, response FROM answers "                                                             \
                   "WHERE token = ?1 AND path = ?2 AND key = ?3 AND time > ?4")                                                 \
-    /* ?1: now. What was stored while the clock was ahead counts as stored now. */                                             \
+    /* ?1: now. Answers that were stored while the clock was ahead count as stored now. */                                     \
     X(SQL_ANSWERS_AHEAD, "UPDATE answers SET time = ?1 WHERE time > ?1 + ?2")                                                  \
     X(SQL_ANSWERS_EXPIRE, "DELETE FROM answers WHERE answer IN (SELECT answer FROM answers "                                   \
                           "WHERE time <= ?1 - ?2 ORDER BY time LIMIT 500)")                                                    \

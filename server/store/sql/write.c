@@ -1,11 +1,12 @@
-/* Writes the tables of a study, tokens aside: statements that every dialect of SQL has. */
+/* Writes the tables of a study, except tokens, with statements that every dialect of SQL has. */
 #include "server/store/sql/sql.h"
 
 #include <string.h>
 
 /* ---- studies ------------------------------------------------------------------------------------------- */
 
-/* What is too short or too long is damaged: the next entry starts anew, and a check says so. */
+/* A checksum that is too short or too long is damaged. Then the next entry begins a new chain, and a check reports
+ * it. */
 static void take_chain(sql_connection *c, int column, log_chain *chain)
 {
     size_t n = 0;
@@ -194,7 +195,7 @@ store_status sql_trial_requeue(store *s, int64_t study, int32_t attempt, const s
     int64_t trial = event->u.requeued.trial;
     store_status status =
         sql_run(c, err, SQL_TRIAL_REQUEUE, "iiid", study, trial, (int64_t)attempt, event->u.requeued.cost);
-    if (!status && !event->u.requeued.attempt_counts) /* measured by the attempt that does not count */
+    if (!status && !event->u.requeued.attempt_counts) /* the attempt that does not count has measured them */
         status = sql_run(c, err, SQL_MEASUREMENTS_FORGET, "iii", study, trial, (int64_t)attempt);
     if (status)
         return status;
@@ -223,7 +224,7 @@ store_status sql_trial_tell(store *s, int64_t study, int64_t seq, int32_t attemp
         return sql_run(c, err, SQL_ATTEMPT_END, "iiit", study, trial, event->time, trial_state_name(state));
     status = sql_run(c, err, SQL_ATTEMPT_TELL, "iiiit", study, trial, (int64_t)attempt, event->time,
                      trial_state_name(state));
-    if (!status) /* an earlier attempt told, while a later one was open */
+    if (!status) /* an earlier attempt has reported while a later one was open */
         status = sql_run(c, err, SQL_ATTEMPT_END, "iiit", study, trial, event->time, "superseded");
     return status;
 }
@@ -376,7 +377,7 @@ store_status sql_answer_put(store *base, const store_answer *answer, store_error
                                   answer->key, answer->time, answer->body_hash, sizeof answer->body_hash,
                                   answer->response, answer->n_response, answer->time - STORE_ANSWER_KEPT);
     s->answered_at = answer->time;
-    if (s->answers_put++ % puts_per_expiry == 0) /* the first one too */
+    if (s->answers_put++ % puts_per_expiry == 0) /* also for the first one */
         s->chores_left = true;
     return status ? status
                   : sql_must_change(s->writes, err, STORE_EXISTS,

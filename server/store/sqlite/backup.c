@@ -18,7 +18,7 @@ static store_status sync_file(const char *path, int flags, store_error *err)
     return good ? STORE_OK : store_fail(err, STORE_IO, "%s: %s", path, strerror(cause));
 }
 
-/* Gives the finished copy its name; both reach the disk. */
+/* Gives the finished copy its name, and makes sure that the copy and the name reach the disk. */
 static store_status rename_synced(const char *from, const char *to, store_error *err)
 {
     store_status status = sync_file(from, O_RDONLY, err);
@@ -37,7 +37,7 @@ static store_status rename_synced(const char *from, const char *to, store_error 
     return status;
 }
 
-/* The copy is another database from now on: the original's log is not its log. */
+/* Marks the copy as a different database, so that the log of the original is not used for it. */
 static store_status mark_copy(connection *copy, store_error *err)
 {
     int64_t marked = 0, busy = 0;
@@ -53,7 +53,7 @@ static store_status mark_copy(connection *copy, store_error *err)
     return status;
 }
 
-/* Copies in one step, so that the copy is of one moment. Others can write in the meantime. */
+/* Copies in one step, so that the copy has the state of one moment. Other connections can write during the copy. */
 static store_status copy_pages(connection *from, const char *path, store_error *err)
 {
     connection copy;
@@ -74,7 +74,7 @@ static store_status copy_pages(connection *from, const char *path, store_error *
     return status;
 }
 
-/* Makes an empty file that only its owner may read: SQLite would make one that all may. */
+/* Makes an empty file that only its owner may read. SQLite would make one that all users may read. */
 static store_status make_private(const char *path, store_error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

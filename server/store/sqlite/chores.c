@@ -1,4 +1,4 @@
-/* What the writer thread does between writes: checkpoints, removal of deleted data, vacuum. */
+/* The writer thread's work between writes: checkpoints, removal of deleted data, vacuum. */
 #include "server/store/sqlite/sqlite.h"
 
 enum {
@@ -25,10 +25,10 @@ static int checkpoint(sqlite_store *s, int mode, int busy_ms)
     return rc;
 }
 
-/* A passive checkpoint waits for no reader, and the write-ahead log restarts only when no reader uses it.
- * With overlapping readers it would grow without end. So once the log is long, the checkpoint waits a little
- * for current readers, and all writes wait with it; ours are short, those of other programs may not be. After a
- * failure, the next attempt comes when the log has as many more frames. */
+/* A passive checkpoint does not wait for readers, and the write-ahead log restarts only when no reader uses it. With
+ * overlapping readers the log would grow without end. So if the log is long, the checkpoint waits a little for current
+ * readers, and all writes wait with it. Our reads are short; those of other programs may not be. After a failure, the
+ * next attempt is made when the log has grown by the same number of frames. */
 void sqlite_after_commit(store *base)
 {
     sqlite_store *s = sqlite_of(base);
@@ -61,7 +61,7 @@ static store_status find(connection *c, sql_id id, int64_t *out)
     return connection_finish(c, statement, NULL);
 }
 
-/* Deletes rows of `owner` until the deadline. *gone: none is left. Inside a transaction. */
+/* Deletes rows of `owner` until the deadline. *gone: none is left. Call it inside a transaction. */
 static store_status delete_slice(connection *c, sql_id id, int64_t owner, int64_t rows, double deadline,
                                  bool *gone)
 {
@@ -74,7 +74,7 @@ static store_status delete_slice(connection *c, sql_id id, int64_t owner, int64_
     return status;
 }
 
-/* Commits what was done, or takes it back. */
+/* Commits the slice, or rolls it back. */
 static store_status end_slice(sqlite_store *s, store_status status)
 {
     if (!status)
@@ -91,8 +91,8 @@ static store_status vacuum_slice(sqlite_store *s)
     return end_slice(s, status);
 }
 
-/* By the clock of the last answer, not by the latest time that is stored: the clock may have been ahead then.
- * Before the first answer of this run, there is nothing to go by. */
+/* Removes expired answers, by the time of the last answer that was stored in this run. The latest stored time is not
+ * used, because the clock may have been ahead then. Before the first answer of this run, nothing is removed. */
 static store_status expire_answers(sqlite_store *s, int *expired)
 {
     connection *c = &s->writer;
@@ -134,7 +134,7 @@ store_chore sqlite_chore(store *base)
     if (s->writer.ran_full && !atomic_load(&s->moved))
         sqlite_look_for_room(s);
     if (!sqlite_leave_full(s) && !s->sql.chores_left)
-        return CHORE_FAILED; /* asks again in a second */
+        return CHORE_FAILED; /* the next attempt is in a second */
     if (!s->sql.chores_left || sqlite_look(s, PART_FILE, NULL))
         return CHORE_NONE;
     store_status status = find(c, SQL_DROPPED_CONTENT, &content);

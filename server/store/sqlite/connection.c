@@ -11,7 +11,7 @@ static const char *const texts[SQL_COUNT] = {
 #undef X
 };
 
-/* Nobody asks SQLite how much memory it uses, and to count it all connections share one lock. */
+/* Turns off SQLite's count of its memory. The count is not used, and for it all connections share one lock. */
 static void leave_memory_uncounted(void)
 {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
@@ -21,7 +21,7 @@ store_status connection_open(connection *c, const char *path, int flags, store_e
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     *c = (connection){.base.driver = &sqlite_driver};
-    pthread_once(&once, leave_memory_uncounted); /* before anything else makes SQLite begin */
+    pthread_once(&once, leave_memory_uncounted); /* before anything else initializes SQLite */
     sqlite_note_io_errors();
     c->error = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (c->error)
@@ -89,14 +89,15 @@ static store_status status_of(int code)
     }
 }
 
-/* SQLite takes a quota and a limit on the size of files for an error of the disk. */
+/* Is the errno that of a full disk? SQLite reports a quota, or a limit on the size of files, as an error of the
+ * disk. */
 static bool is_full(int cause)
 {
     return cause == EFBIG || cause == EDQUOT || cause == ENOSPC;
 }
 
-/* After a read has failed, above all in a rollback, SQLite may refuse further statements of the connection as it did
- * the first, without another read. */
+/* After a failed read, especially one in a rollback, SQLite may refuse further statements of the connection with the
+ * same error, without reading again. */
 static void note_read_error(connection *c)
 {
     c->read_failed |= sqlite_read_error() != 0;
@@ -166,7 +167,7 @@ static int bind_arguments(sqlite3_stmt *statement, const char *types, va_list ar
             break;
         case 'b':
             blob = va_arg(args, const void *);
-            /* Without bytes: an empty blob, not NULL. */
+            /* A blob without bytes is an empty blob, not NULL. */
             rc = sqlite3_bind_blob64(statement, i, blob ? blob : "", va_arg(args, size_t), SQLITE_STATIC);
             break;
         default:

@@ -1,7 +1,7 @@
-/* The database's file: its one name, its locks, and whether it still is the file that was opened.
+/* The database's file: its one name, its locks, and whether it is still the file that was opened.
  *
- * Two locks are held. The one on the database's own file holds for every name that the file has, and when the
- * lock file is removed. Versions before it know the lock file alone, so both are taken. */
+ * The server holds two locks. The lock on the database's own file is effective for every name of the file, and even if
+ * the lock file is removed. Older versions know only the lock file, so both are taken. */
 #include "server/base/log.h"
 #include "server/store/sqlite/sqlite.h"
 
@@ -17,7 +17,7 @@
 
 enum { lock_attempts = 100 };
 
-static const double seconds_between_looks = 0.05; /* at the names, when nothing else gives a reason */
+static const double seconds_between_looks = 0.05; /* at the names, if there is no other reason to look */
 
 static store_status fail_errno(store_error *err, const char *name)
 {
@@ -39,7 +39,7 @@ static store_status lock_descriptor(int fd, const char *name, const char *databa
     return fail_errno(err, name);
 }
 
-/* Makes the file if there is none, so that its name can be resolved: a link may point to a file that does not
+/* Creates the file if it does not exist, so that its name can be resolved: a link may point to a file that does not
  * exist yet. */
 static store_status make_file(sqlite_store *s, store_error *err)
 {
@@ -48,7 +48,7 @@ static store_status make_file(sqlite_store *s, store_error *err)
         int fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (fd < 0)
             return fail_errno(err, s->path);
-        close(fd); /* nobody in this process has it open: no lock of SQLite's is lost */
+        close(fd); /* it is not open elsewhere in this process, so no lock of SQLite is lost */
         resolved = realpath(s->path, NULL);
     }
     if (!resolved)
@@ -58,7 +58,7 @@ static store_status make_file(sqlite_store *s, store_error *err)
     return STORE_OK;
 }
 
-/* The lock file is kept: if it were removed, two processes could lock different files of the same name. */
+/* The lock file is never removed. Otherwise two processes could lock different files of the same name. */
 static store_status take_lock_file(sqlite_store *s, store_error *err)
 {
     char *name;
@@ -74,7 +74,7 @@ store_status sqlite_refuse_more_names(const char *path, store_error *err)
 {
     struct stat st;
     if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_nlink == 1)
-        return STORE_OK; /* what is wrong with it otherwise, the opening says */
+        return STORE_OK; /* opening the database reports other problems */
     return store_fail(err, STORE_IO,
                       "%s has %lu names (hard links), and its write-ahead log belongs to one of them only: "
                       "remove the other names, or use a copy that `banditd backup` makes",
@@ -133,7 +133,7 @@ store_status sqlite_lock(sqlite_store *s, store_error *err)
 
 void sqlite_unlock(sqlite_store *s)
 {
-    /* After the connections: closing any descriptor of a file drops SQLite's locks on it. */
+    /* Done after closing the connections, because closing any descriptor of a file drops SQLite's locks on it. */
     if (s->log_file >= 0)
         close(s->log_file);
     if (s->folder >= 0)
@@ -145,10 +145,10 @@ void sqlite_unlock(sqlite_store *s)
     s->log_file = s->folder = s->file = s->lock = -1;
 }
 
-/* ---- is it still that file? ---------------------------------------------------------------------------- */
+/* ---- is it still the opened file? ---------------------------------------------------------------------- */
 
-/* Without the times: Linux gives a file whose times were asked for new ones at the next write, and the log's
- * writes would take several percent longer. */
+/* Reads a file's status without its times. After its times were read, Linux updates them at the next write, and writes
+ * to the log would take several percent longer. */
 static int look_at(int folder, const char *name, int flags, struct stat *out)
 {
     struct statx found;
@@ -161,7 +161,7 @@ static int look_at(int folder, const char *name, int flags, struct stat *out)
     return 0;
 }
 
-/* A file beside the database: its name and `end`. errno is 0 or says why there is none. */
+/* Finds a file next to the database: its name is the database's plus `end`. errno is 0, or says why there is none. */
 static bool find_beside(const sqlite_store *s, const char *end, struct stat *out)
 {
     char name[NAME_MAX + 1];
@@ -170,7 +170,7 @@ static bool find_beside(const sqlite_store *s, const char *end, struct stat *out
     return n > 0 && (size_t)n < sizeof name && look_at(s->folder, name, 0, out) == 0;
 }
 
-/* A descriptor that only tells what became of the log. Closing it drops no lock. */
+/* Opens a descriptor that only shows the status of the log. Closing it drops no lock. */
 static void open_log(sqlite_store *s)
 {
     char name[NAME_MAX + 1];
@@ -190,13 +190,13 @@ void sqlite_remember_file(sqlite_store *s)
         return;
     if (fstat(s->file, &s->opened) ||
         pread(s->file, s->header, sizeof s->header, 0) != (ssize_t)sizeof s->header)
-        s->opened.st_size = -1; /* not known: the next look takes it as it is */
+        s->opened.st_size = -1; /* not known: the next look accepts the file as it is then */
     s->has_log = find_beside(s, "-wal", &s->log) && find_beside(s, "-shm", &s->log_index);
     open_log(s);
 }
 
-/* Only this process writes to the database's file, in checkpoints. If only its time changed, nothing
- * happened. */
+/* Has another process overwritten the database's file? Only this process may write to it, in checkpoints. If only its
+ * time has changed, its content is the same. */
 static bool is_overwritten(sqlite_store *s, const struct stat *now)
 {
     unsigned char header[sizeof s->header];
@@ -213,8 +213,8 @@ static bool is_overwritten(sqlite_store *s, const struct stat *now)
     return false;
 }
 
-/* Whether a file beside the database is another one, is gone, or is shorter than it must be. A name that
- * cannot be looked up (no permission, a failing disk) says nothing. */
+/* Is a file next to the database another one, removed, or shorter than it must be? False also for a name that cannot be
+ * looked up (no permission, a failing disk). */
 static bool is_lost(const sqlite_store *s, const char *end, const struct stat *want, off_t least)
 {
     struct stat now;
@@ -223,14 +223,14 @@ static bool is_lost(const sqlite_store *s, const char *end, const struct stat *w
     return !same_file(&now, want) || now.st_size < least;
 }
 
-/* What became of the files; NULL: nothing. */
+/* The text that says what happened to the files; NULL: nothing. */
 static const char *find_fault(sqlite_store *s)
 {
     struct stat now;
     if (stat(s->path, &now)) {
         if (errno != ENOENT && errno != ENOTDIR)
             return NULL;
-        if (fstatat(s->folder, s->name, &now, 0)) /* if it is there, only the folder was renamed */
+        if (fstatat(s->folder, s->name, &now, 0)) /* if it exists there, only the folder was renamed */
             return errno == ENOENT ? "the database was moved or removed" : NULL;
     }
     if (!same_file(&now, &s->opened))
@@ -249,9 +249,9 @@ static bool is_same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* Looking up three names at every commit would cost several percent of an ask. The descriptors tell nearly as
- * much for less: a file that is removed or replaced loses its link, and one that is renamed or written to
- * changes its times. */
+/* Looking up three names at every commit would cost several percent of an ask. The descriptors show nearly as much at a
+ * lower cost: a file that is removed or replaced loses its link, and the times of one that is renamed or written to
+ * change. */
 static bool is_file_untouched(const sqlite_store *s)
 {
     struct stat now;

@@ -1,4 +1,4 @@
-/* Checks a database that may be in use, as it is at one moment, and compares it with another one. */
+/* Checks the state at one moment of a database that may be in use, and compares it with another one. */
 #include "server/store/sql/checks.h"
 #include "server/store/sqlite/sqlite.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A reader of a database that has the newest schema. Closed by the caller, also after a failure. */
+/* A reader of a database that has the newest schema. The caller closes it, also after a failure. */
 static store_status open_current(connection *c, const char *path, store_error *err)
 {
     int64_t version;
@@ -98,7 +98,7 @@ store_status store_open_snapshot(store **out, const char *path, store_error *err
     store_status status = open_current(&s->writer, path, err);
     if (!status)
         status = connection_execute_text(&s->writer, "BEGIN", err);
-    if (!status) /* the first read fixes the moment */
+    if (!status) /* the first read determines the moment */
         status = connection_read_integer(&s->writer, "SELECT count(*) FROM studies", &studies, err);
     if (status)
         sqlite_free(s);
@@ -178,7 +178,7 @@ static bool same_value(sqlite3_stmt *a, sqlite3_stmt *b, int column)
                                                      sqlite3_column_blob(b, column), (size_t)n) == 0));
 }
 
-/* At most this many bytes of a value are shown. */
+/* Messages show at most this many bytes of a value. */
 enum { SHOWN = 80 };
 
 static void show_value(sqlite3_stmt *row, int column, char out[SHOWN + 1])
@@ -217,7 +217,7 @@ static int compare_keys(const table_rows *rows, sqlite3_stmt *mine, sqlite3_stmt
     return 0;
 }
 
-/* False at the first difference, for which a line is given. */
+/* False: it has reported the first difference. */
 static bool compare_rows(const table_rows *rows, sqlite3_stmt *mine, bool more, sqlite3_stmt *other,
                          bool other_more, store_check_row *difference, void *arg)
 {
@@ -268,7 +268,7 @@ static store_status compare_table(connection *a, int64_t study, connection *b, i
     return status;
 }
 
-/* A study of another backend. */
+/* Compares with a study of another backend. */
 static store_status compare_by_reading(store *snapshot, const char *id, int64_t study, const char *path,
                                        int64_t other, store_check_row *difference, void *arg,
                                        store_error *err)

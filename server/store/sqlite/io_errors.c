@@ -1,6 +1,6 @@
-/* Why the disk failed. SQLite tells an error of the disk while reading (EIO, ENXIO, ERANGE) as SQLITE_CORRUPT,
- * and forgets the errno of a write that exceeded a quota or a limit before it can be asked for. So failures are
- * noted where they happen: at its system calls. */
+/* Notes why the disk failed. SQLite reports an error of the disk while reading (EIO, ENXIO, ERANGE) as SQLITE_CORRUPT,
+ * and forgets the errno of a write that exceeded a quota or a limit before it can be queried. So failures are noted
+ * where they happen, at SQLite's system calls. */
 #include "server/store/sqlite/sqlite.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static void install(void)
         return;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         *calls[i].real = vfs->xGetSystemCall(vfs, calls[i].name);
-        if (*calls[i].real) /* SQLite has only those calls that it was built to use */
+        if (*calls[i].real) /* SQLite has only the calls that it was built to use */
             vfs->xSetSystemCall(vfs, calls[i].name, calls[i].noting);
     }
 }

@@ -41,8 +41,7 @@ static store_status open_writer(sqlite_store *s, const embedded_file *files, sto
     return STORE_OK;
 }
 
-/* From here on, no copy of the file that was made before has one of the log's marks. On a full disk it has to
- * go without. */
+/* Sets a new mark, so that no earlier copy of the file has one of the log's marks. On a full disk this is left out. */
 static void renew_mark(sqlite_store *s)
 {
     sqlite_remember_file(s);
@@ -75,7 +74,7 @@ store_status sqlite_start_clean(sqlite_store *s, store_error *err)
     return status;
 }
 
-/* A full disk is no reason not to start: what is there can be read, and deleted. */
+/* A full disk does not prevent the start, because the stored studies can be read and deleted. */
 static store_status prepare(sqlite_store *s, int64_t *next_content, store_error *err)
 {
     store_status status = sqlite_start_clean(s, err);
@@ -109,7 +108,7 @@ static void sqlite_close(store *base)
     sqlite_close_readers(s); /* open readers would prevent the last checkpoint */
     if (!s->snapshot)
         sqlite_idle(base);
-    if (sqlite_look(s, PART_ALL, NULL)) /* SQLite would checkpoint, and remove the log that has the name */
+    if (sqlite_look(s, PART_ALL, NULL)) /* SQLite would checkpoint, and remove the file with the log's name */
         sqlite3_db_config(s->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     sqlite_free(s);
 }

@@ -1,7 +1,7 @@
 /* Reads of candidates. */
 #include "server/store/sqlite/sqlite.h"
 
-/* Reads the part of rows first … end−1 that lies in the block, without a copy in between. */
+/* Reads the part of rows first … end−1 that is in the block, without an intermediate copy. */
 static store_status read_block(connection *c, sqlite3_blob **blob, sqlite3_stmt *row, size_t width,
                                int64_t first, int64_t end, double *rows, int64_t *next)
 {
@@ -21,7 +21,7 @@ static store_status read_block(connection *c, sqlite3_blob **blob, sqlite3_stmt 
     return c->error ? STORE_IO : STORE_OK;
 }
 
-/* Reads rows first … first + n − 1 inside an open read transaction; the study has these rows. */
+/* Reads rows first … first + n − 1 inside an open read transaction. The study must have these rows. */
 static store_status read_rows(connection *c, sqlite3_blob **blob, const reader_study *alive, int64_t study,
                               int64_t first, size_t n, size_t dimension, double *rows, store_error *err)
 {

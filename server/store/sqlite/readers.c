@@ -17,7 +17,7 @@ static connection *pool_take(sqlite_store *s, store_status *status, store_error 
     *status = STORE_OK;
     if (c)
         return c;
-    if (atomic_load(&s->moved)) { /* what has the name now is another file */
+    if (atomic_load(&s->moved)) { /* another file has the name now */
         *status = store_fail(err, STORE_MOVED, "%s is not the file that this server opened", s->path);
         return NULL;
     }
@@ -64,7 +64,7 @@ void sqlite_close_readers(sqlite_store *s)
 sql_connection *sqlite_begin_read(store *base, store_status *status, store_error *err)
 {
     sqlite_store *s = sqlite_of(base);
-    if (s->snapshot) { /* its transaction is open already */
+    if (s->snapshot) { /* its transaction is already open */
         if (s->writer.n_suspended == sizeof s->writer.suspended / sizeof *s->writer.suspended) {
             *status = store_fail(err, STORE_BUSY, "too many reads of a snapshot are inside each other");
             return NULL;

@@ -1,9 +1,9 @@
-/* Room that is kept for a full disk: a file of its own beside the database.
+/* Disk space that is reserved for when the disk is full: a separate file next to the database.
  *
- * To leave a full disk, room is needed: a deletion goes through the write-ahead log, and a checkpoint makes the
- * database's file longer before the log becomes shorter. So when a write or a checkpoint finds the disk full,
- * the reserve is given up, and until it can be made again the room is for deletions, checkpoints and chores
- * only; other writes are refused. */
+ * To free a full disk, some room is needed: a deletion goes through the write-ahead log, and a checkpoint makes the
+ * database's file longer before the log becomes shorter. So when a write or a checkpoint finds the disk full, the
+ * reserve is given up. Until it can be recreated, only deletions, checkpoints and chores may use the room; other writes
+ * are refused. */
 #include "server/base/log.h"
 #include "server/store/sqlite/sqlite.h"
 
@@ -15,10 +15,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static const off_t reserve_bytes =
-    16 << 20; /* more than the write-ahead log usually has beyond the database's file */
+static const off_t reserve_bytes = 16 << 20; /* more than a checkpoint usually adds to the file */
 static const off_t least_reserve = 1 << 20;
-static const off_t margin_bytes = 1 << 20; /* beyond the reserve, there must be this much for writes */
+static const off_t margin_bytes = 1 << 20; /* in addition to the reserve, writes must have this much */
 static const double seconds_between_attempts = 0.5;
 
 static bool name_reserve(const sqlite_store *s, char *name, size_t size)
@@ -27,7 +26,7 @@ static bool name_reserve(const sqlite_store *s, char *name, size_t size)
     return n > 0 && (size_t)n < size;
 }
 
-/* Makes the reserve as long as it should be, if the margin is there as well. 0 or an errno. */
+/* Makes the reserve as long as it should be, if there is also room for the margin. Returns 0 or an errno. */
 static int make_reserve(const sqlite_store *s)
 {
     char name[PATH_MAX];
@@ -55,7 +54,8 @@ static bool is_full_errno(int cause)
     return cause == ENOSPC || cause == EDQUOT;
 }
 
-/* A quarter of what is free, so that a small disk is not taken up by it. An earlier run's is kept. */
+/* A quarter of the free space, so that the reserve does not fill a small disk. The reserve of an earlier run is
+ * kept. */
 static off_t choose_size(const sqlite_store *s)
 {
     char name[PATH_MAX];
@@ -77,7 +77,7 @@ void sqlite_open_reserve(sqlite_store *s)
     int cause = make_reserve(s);
     if (is_full_errno(cause)) {
         sqlite_enter_full(s);
-    } else if (cause) { /* a limit on the size of files, a file system that cannot */
+    } else if (cause) { /* a limit on the size of files, or a file system that cannot reserve space */
         give_up_reserve(s);
         s->reserve = 0;
         log_event(LOG_INFO, "no_reserve", "reason", strerror(cause), "hint",

@@ -1,4 +1,4 @@
-/* Compares a database's schema with the one that the migrations make. */
+/* Compares a database's schema with the one that the migrations create. */
 #include "server/store/sqlite/sqlite.h"
 
 #include <stdio.h>

@@ -1,16 +1,16 @@
-/* Inside the SQLite backend:
+/* The SQLite backend. Only its files include this header:
  *
  *   connection.c       connections, statements, statuses
  *   open.c             settings, opening, closing
- *   file.c             the database's file: its locks, whether it is still there
- *   wal.c              whether the write-ahead log is whole, and this database's
+ *   file.c             the database's file: its locks, and whether it was replaced
+ *   wal.c              whether the write-ahead log is complete and belongs to this database
  *   io_errors.c        why the disk failed
- *   reserve.c          room that is kept for a full disk
- *   migrate.c          what kind of file it is, migrations
+ *   reserve.c          disk space that is reserved for when the disk is full
+ *   migrate.c          the kind of a file, migrations
  *   backup.c           copies of a database that may be in use
- *   schema.c           compares the schema with a fresh one
+ *   schema.c           compares the schema with that of a new database
  *   integrity.c        checks, snapshots, comparisons      (functions of store.h)
- *   write.c            transactions, and what is written in SQLite's way
+ *   write.c            transactions, and writes that are specific to SQLite
  *   chores.c           checkpoints, removal in slices, vacuum
  *   readers.c          the pool of readers
  *   read_candidates.c  reads of candidates
@@ -37,11 +37,11 @@ typedef struct connection {
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT]; /* prepared when first used */
     sqlite3_stmt *started;               /* by sql_start; NULL: it cannot be prepared */
-    sqlite3_stmt *suspended[4];          /* of a snapshot: statements whose callbacks read, too */
+    sqlite3_stmt *suspended[4];          /* of a snapshot: statements whose callbacks also read */
     size_t n_suspended;
-    int error;        /* of the last step; SQLITE_OK */
-    bool ran_full;    /* a step found the disk full; reset by sqlite_look_for_room */
-    bool read_failed; /* since a statement last succeeded outside a transaction */
+    int error;        /* of the last step; SQLITE_OK: none */
+    bool ran_full;    /* a step found the disk full; sqlite_look_for_room resets it */
+    bool read_failed; /* a read has failed since a statement last succeeded outside a transaction */
 } connection;
 
 enum {
@@ -60,19 +60,19 @@ typedef struct sqlite_store {
     unsigned char header[100]; /* its first bytes */
     bool has_log;
     struct stat log, log_index; /* if has_log: <path>-wal and -shm */
-    int log_file;               /* a descriptor of the log, to look at only; -1: none */
-    double next_look;           /* at the names; by store_clock */
-    atomic_bool moved;          /* one of these is not what it was: nothing is written any more */
+    int log_file;               /* an O_PATH descriptor of the log; -1: none */
+    double next_look;           /* of store_clock: when to look at the files' names again */
+    atomic_bool moved;          /* one of these files is another one now: nothing is written any more */
     bool snapshot;              /* `writer` is a reader, and one transaction serves all reads */
     connection writer;
-    off_t reserve;        /* bytes of <path>.reserve; 0: there can be none */
-    atomic_bool full;     /* the reserve is given up: only what makes room is written */
+    off_t reserve;        /* bytes of <path>.reserve; 0: it cannot exist */
+    atomic_bool full;     /* the reserve has been given up: only writes that make room are accepted */
     bool unclean;         /* sqlite_start_clean found no room */
-    double next_attempt;  /* to leave a full disk; by store_clock */
+    double next_attempt;  /* of store_clock: when to try again to leave the state `full` */
     int wal_frames;       /* in the write-ahead log after the last commit */
-    int next_checkpoint;  /* the number of frames at which the next one is due */
-    int next_patience;    /* the number of frames from which it waits for readers */
-    bool log_is_unmarked; /* all of it is in the database's file: the next commit may begin it anew */
+    int next_checkpoint;  /* the number of frames at which the next checkpoint is due */
+    int next_patience;    /* the number of frames from which a checkpoint waits for readers */
+    bool log_is_unmarked; /* the whole log is in the database's file: the next commit may restart the log */
 
     pthread_mutex_t pool_mutex;
     connection *idle_readers;
@@ -89,35 +89,34 @@ extern const sql_driver sqlite_driver;     /* in connection.c */
 
 /* ---- connection.c -------------------------------------------------------------------------------------- */
 
-/* flags: SQLITE_OPEN_…. The connection does not checkpoint when it closes, since the file may turn out to be
- * another program's. */
+/* flags: SQLITE_OPEN_…. The connection does not checkpoint when it closes, since the file may turn out to belong to
+ * another program. */
 store_status connection_open(connection *c, const char *path, int flags, store_error *err);
 void connection_close(connection *c);
 
-/* A connection that cannot write and never checkpoints. Closed by the caller, also after a failure. */
+/* A connection that cannot write and never checkpoints. The caller closes it, also after a failure. */
 store_status sqlite_open_reader(connection *c, const char *path, store_error *err);
 
-/* The same for a file that another process may be using: refuses hard links, under whose names SQLite does not
- * find the write-ahead log. */
+/* The same for a file that another process may be using. Refuses hard links, since SQLite does not find the write-ahead
+ * log under their names. */
 store_status sqlite_open_other(connection *c, const char *path, store_error *err);
 
 /* The status for the connection's last error; *err has SQLite's message. */
 store_status connection_fail(connection *c, store_error *err, const char *what);
 
-/* Executes text that is not in sql.h, such as settings at opening. */
+/* Executes a text that is not in sql/statements.h, such as settings at opening. */
 store_status connection_execute_text(connection *c, const char *sql, store_error *err);
 store_status connection_read_integer(connection *c, const char *sql, int64_t *out, store_error *err);
 
 /* Binds the arguments to parameters 1, 2, … `types` has one letter per argument: i int64_t, d double (NaN
  * becomes NULL), t text (NULL stays NULL), b blob (const void *, size_t), n blob (NULL stays NULL). They are
- * borrowed until the statement is reset, by the function that steps it. Returns NULL if the statement cannot be prepared. */
+ * borrowed until the function that steps the statement resets it. Returns NULL if the statement cannot be prepared. */
 sqlite3_stmt *connection_bind(connection *c, sql_id id, const char *types, ...);
 
-/* Binds, steps to the end, resets. Rows are dropped. */
+/* Binds the arguments, steps to the end, and resets the statement. Rows are dropped. */
 store_status connection_run(connection *c, store_error *err, sql_id id, const char *types, ...);
 
-/* True: the statement has another row. An error is kept in c->error. `statement` may be NULL, after an error.
- * */
+/* True: the statement has another row. An error is kept in c->error. `statement` may be NULL, after an error. */
 bool connection_step(connection *c, sqlite3_stmt *statement);
 
 /* Resets the statement. STORE_OK unless one of its steps failed. */
@@ -131,17 +130,17 @@ const char *column_text(sqlite3_stmt *statement, int column); /* NULL becomes ""
 sqlite_store *sqlite_new(const char *path);
 void sqlite_free(sqlite_store *s); /* also after a failure while opening */
 
-/* Marks unfinished uploads and imports for removal. Shows that the file can be written to. No write may be on
- * its way. */
+/* Marks unfinished uploads and imports for removal. This also shows that the file can be written to. No write may be in
+ * progress. */
 store_status sqlite_start_clean(sqlite_store *s, store_error *err);
 
-/* As store_open_sqlite, with these migrations instead of the program's. `files` ends with a NULL name;
+/* Like store_open_sqlite, with these migrations instead of the program's. `files` ends with a NULL name;
  * migrations are the files named migrations/<version>_<name>.sql. */
 store_status sqlite_open_with(store **out, const char *path, const embedded_file *files, store_error *err);
 
 /* ---- file.c -------------------------------------------------------------------------------------------- */
 
-/* Resolves the path, makes the file if there is none, and takes both locks, until sqlite_unlock. STORE_BUSY:
+/* Resolves the path, creates the file if it does not exist, and takes both locks, until sqlite_unlock. STORE_BUSY:
  * another process has one of them. */
 store_status sqlite_lock(sqlite_store *s, store_error *err);
 void sqlite_unlock(sqlite_store *s); /* after the connections have been closed */
@@ -149,38 +148,40 @@ void sqlite_unlock(sqlite_store *s); /* after the connections have been closed *
 /* Fails if the file has more than one hard link. */
 store_status sqlite_refuse_more_names(const char *path, store_error *err);
 
-/* On the writer thread. remember: how the files are now, after this process has written to the database's own
- * file. look: STORE_MOVED, for good, if one of them was moved, removed, replaced or overwritten since; the
- * first time it says so in the log. */
+/* Called on the writer thread. sqlite_remember_file notes the present state of the files, after this process has
+ * written to the database's own file. sqlite_look returns STORE_MOVED, and does so from then on, if one of the files
+ * was moved, removed, replaced or overwritten since then; the first time it logs this. */
 void sqlite_remember_file(sqlite_store *s);
-typedef enum file_part { PART_ALL, PART_FILE, PART_LOG } file_part; /* all is looked at every 50 ms anyway */
+typedef enum file_part { PART_ALL, PART_FILE, PART_LOG } file_part; /* every 50 ms it looks at all */
 store_status sqlite_look(sqlite_store *s, file_part part, store_error *err);
 
 /* ---- wal.c --------------------------------------------------------------------------------------------- */
 
-/* Before the first connection writes to the database. STORE_CORRUPT: its write-ahead log is damaged, and not
- * only torn at its end. STORE_MOVED: it was written for another file. */
+/* Call it before the first connection writes to the database. STORE_CORRUPT: the write-ahead log is damaged, not merely
+ * torn at its end. STORE_MOVED: it was written for another file. */
 store_status sqlite_check_log(const char *path, store_error *err);
 
-/* The commits that lie behind a break in the write-ahead log, and where it is. At most one: a torn end. */
+/* Counts the commits that follow a break in the write-ahead log; *at: where the break is. At most one commit: the end
+ * is merely torn. */
 store_status sqlite_find_log_break(const char *path, size_t *commits, off_t *at, store_error *err);
 
 /* ---- io_errors.c --------------------------------------------------------------------------------------- */
 
-/* Before the first connection is opened; again, nothing happens. */
+/* Call it before the first connection is opened; later calls do nothing. */
 void sqlite_note_io_errors(void);
 
-/* The errno of this thread's last failed read and write since errors were forgotten; 0: none has failed. */
+/* The errno of this thread's last failed read or write since sqlite_forget_io_errors; 0: none has failed. */
 int sqlite_read_error(void);
 int sqlite_write_error(void);
 void sqlite_forget_io_errors(void);
 
 /* ---- reserve.c: on the writer thread, outside transactions ---------------------------------------------- */
 
-/* Makes the reserve, or finds the disk full. */
+/* Makes the reserve. If the disk has no room for it, the disk counts as full. */
 void sqlite_open_reserve(sqlite_store *s);
 
-/* After a step found the disk full: was that write too large, or is there no room for any? */
+/* Call it after a step found the disk full. It finds out whether only that write was too large, or whether there is no
+ * room for any write. */
 void sqlite_look_for_room(sqlite_store *s);
 
 void sqlite_enter_full(sqlite_store *s);
@@ -210,7 +211,7 @@ store_status sqlite_run_migration(connection *c, const embedded_file *files, int
 
 /* ---- schema.c ------------------------------------------------------------------------------------------ */
 
-/* Calls `problem` for what does not belong in a database of the newest schema, or is missing. */
+/* Calls `problem` for everything that is missing from a database of the newest schema or does not belong in it. */
 store_status sqlite_check_schema(connection *c, store_check_row *problem, void *arg, store_error *err);
 
 /* ---- backup.c ------------------------------------------------------------------------------------------ */
@@ -236,7 +237,7 @@ store_status sqlite_touch(store *s, store_error *err);
 
 /* ---- chores.c ------------------------------------------------------------------------------------------ */
 
-/* The write-ahead log is empty or starts again: sets when the next checkpoints are due. */
+/* Call it when the write-ahead log is empty or restarts. Sets when the next checkpoints are due. */
 void sqlite_log_restarted(sqlite_store *s);
 void sqlite_after_commit(store *base);
 store_chore sqlite_chore(store *base);

@@ -1,10 +1,10 @@
-/* What a server finds when it starts: is the write-ahead log whole, and is it this database's?
+/* The check at the start of a server: is the write-ahead log complete, and does it belong to this database?
  *
- * SQLite ends its recovery at the first frame with a wrong checksum, since a torn end looks like that. But the
- * writer syncs every commit before the next one begins, so at most one commit can be torn: where two or more
- * lie behind the break, the log was damaged after it had been synced. Nor does SQLite know whether a log was
- * written for the file that it lies beside. If a backup was put in the place of a database whose server had
- * been killed, it would write that server's pages over the backup's.
+ * SQLite ends its recovery at the first frame with a wrong checksum, since that is how a torn end looks. But the writer
+ * syncs every commit before the next one begins, so at most one commit can be torn. If two or more commits follow the
+ * break, the log was damaged after it had been synced. SQLite also does not know whether a log was written for the file
+ * next to it. If a backup replaced a database whose server had been killed, SQLite would write that server's pages over
+ * the backup's.
  *
  * The format: https://www.sqlite.org/fileformat2.html#walformat */
 #include "server/store/sqlite/sqlite.h"
@@ -20,7 +20,7 @@ enum {
     header_bytes = 32,
     frame_header_bytes = 24,
     header_summed = 24, /* bytes of the header before its checksum */
-    frame_summed = 8,   /* and of a frame's header, before its salts */
+    frame_summed = 8,   /* bytes of a frame's header before its salts */
     most_page_bytes = 65536,
 };
 
@@ -49,7 +49,7 @@ typedef struct wal_reader {
     bool big; /* the checksums' byte order */
     size_t page_bytes;
     unsigned char *frame;
-    uint32_t sum[2]; /* of the last frame, as stored in it */
+    uint32_t sum[2]; /* the checksum that the last frame has */
 } wal_reader;
 
 static bool is_sound_header(const wal_reader *r)
@@ -59,7 +59,7 @@ static bool is_sound_header(const wal_reader *r)
     return sum[0] == big_endian(r->header + 24) && sum[1] == big_endian(r->header + 28);
 }
 
-/* The next frame: is its checksum right if that of the frame before is? Continues from the stored one. */
+/* Takes the next frame. Is its checksum right, continued from the one that the previous frame has? */
 static bool take_frame(wal_reader *r)
 {
     uint32_t sum[2] = {r->sum[0], r->sum[1]};
@@ -76,10 +76,9 @@ static bool read_frame(wal_reader *r, size_t index)
     return pread(r->fd, r->frame, bytes, (off_t)(header_bytes + index * bytes)) == (ssize_t)bytes;
 }
 
-/* Counts the commits behind the first frame that is not what it should be, the most of them that follow one upon the
- * other: commits that failed, before a kill, leave ends of their own there, each with one commit. *at is the first such
- * frame's offset. Frames with other salts than the header's are of an earlier use of the file. If the header is broken, the first
- * frame's salts count. */
+/* Counts the commits after the first invalid frame, whose offset is *at. Only the longest sequence of commits counts,
+ * because commits that failed before a kill may leave remains there, each with one commit. Frames whose salts differ
+ * from the header's are from an earlier use of the file. If the header is damaged, the first frame's salts are used. */
 static size_t count_commits_behind_a_break(wal_reader *r, off_t *at)
 {
     unsigned char salts[8];
@@ -122,7 +121,7 @@ static store_status scan(int fd, size_t *commits, off_t *at, store_error *err)
         return store_fail(err, STORE_NO_MEMORY, "out of memory");
     *commits = count_commits_behind_a_break(&r, at);
     free(r.frame);
-    /* A server that writes to it may have begun it anew. */
+    /* A server that writes to the log may have restarted it. */
     if (pread(fd, again, header_bytes, 0) != header_bytes || memcmp(again, r.header, header_bytes) != 0)
         *commits = 0;
     return STORE_OK;
@@ -137,21 +136,21 @@ store_status sqlite_find_log_break(const char *path, size_t *commits, off_t *at,
     int fd = open(name, O_RDONLY | O_CLOEXEC);
     free(name);
     if (fd < 0)
-        return STORE_OK; /* there is none; or SQLite says what is wrong with it */
+        return STORE_OK; /* there is none, or SQLite will report the problem */
     store_status status = scan(fd, commits, at, err);
     close(fd);
     return status;
 }
 
-/* ---- is the log this database's? ----------------------------------------------------------------------- */
+/* ---- does the log belong to this database? ------------------------------------------------------------- */
 
-/* The first one, and the smallest. All marks take the same eight bytes in the same sector, so that a torn page
+/* The first mark, which is the smallest. All marks take the same eight bytes in the same sector, so that a torn page
  * has an old mark, a new one, or none. */
 static const int64_t first_mark = INT64_C(1) << 62;
 
 typedef struct log_marks {
-    bool known; /* what follows can be relied on; false: see status */
-    bool exist; /* there is such a table */
+    bool known; /* the members below are valid; false: see status */
+    bool exist; /* the table of marks exists */
     store_status status;
     int64_t mark, before;
 } log_marks;
@@ -170,7 +169,7 @@ static void read_marks(connection *c, log_marks *out)
     out->known = !status && (!out->exist || (out->mark >= first_mark && out->before >= first_mark));
 }
 
-/* The path as a URI whose file SQLite reads without its log. The caller frees it. */
+/* The path as a URI with which SQLite reads the file without its log. The caller frees it. */
 static char *uri_of(const char *path)
 {
     char *uri = malloc(3 * strlen(path) + 32), *end = uri;
@@ -200,8 +199,8 @@ static store_status read_both(const char *path, log_marks *file, log_marks *both
     return STORE_OK;
 }
 
-/* `both`: what the database is with its log. A file that cannot be read alone (its checkpoint was cut short)
- * proves nothing. */
+/* Was the log written for another file? file: the marks of the file alone; both: the marks of the file with its log. A
+ * file that cannot be read alone, because its checkpoint was interrupted, proves nothing. */
 static bool is_foreign(const log_marks *file, const log_marks *both)
 {
     if (!file->known)
@@ -209,7 +208,7 @@ static bool is_foreign(const log_marks *file, const log_marks *both)
     if (!both->known)
         return both->status == STORE_CORRUPT || both->status == STORE_FOREIGN;
     if (!file->exist)
-        return both->exist && both->mark != first_mark; /* the migration that makes the table is in the log */
+        return both->exist && both->mark != first_mark; /* the log has the migration that makes the table */
     return !both->exist || (file->mark != both->mark && file->mark != both->before);
 }
 

@@ -10,7 +10,7 @@ store_status sqlite_begin(store *s, store_error *err)
     if (!status && sqlite_of(s)->writer.ran_full)
         sqlite_look_for_room(sqlite_of(s));
     if (!status)
-        sqlite_leave_full(sqlite_of(s)); /* writes come back with the room */
+        sqlite_leave_full(sqlite_of(s)); /* writes are accepted again if there is room */
     return status ? status : connection_run(&sqlite_of(s)->writer, err, SQL_BEGIN_IMMEDIATE, "");
 }
 
@@ -37,8 +37,7 @@ store_status sqlite_commit(store *s, store_error *err)
         sqlite_rollback(s);
     else
         mine->log_is_unmarked = false;
-    return status ? status
-                  : sqlite_look(mine, PART_FILE, err); /* did it go into the file that has the name? */
+    return status ? status : sqlite_look(mine, PART_FILE, err); /* did it go into the file with the name? */
 }
 
 store_status sqlite_mark(store *s, store_error *err)
@@ -57,7 +56,7 @@ store_status sqlite_undo(store *s, store_error *err)
     return status ? status : sqlite_release(s, err);
 }
 
-/* Stores another value each time, since SQLite does not write an unchanged page. */
+/* Stores a new value each time, since SQLite does not write an unchanged page. */
 store_status sqlite_touch(store *s, store_error *err)
 {
     if (sqlite_is_full(s))
