@@ -27,6 +27,7 @@ static void fill_study_id(wire_object *o, const char *name, char **out)
 static void fill_stopping(wire_object *definition, wire_stopping *stopping)
 {
     static const char *const rules[] = {"median", "successive_halving", NULL};
+    static const char *const lessons[] = {"estimate", "nothing", NULL};
     const json_t *json = wire_take(definition, "stopping", WIRE_OPTIONAL);
     wire_place at = wire_place_member(definition->place, "stopping");
     wire_object o;
@@ -35,6 +36,7 @@ static void fill_stopping(wire_object *definition, wire_stopping *stopping)
         return;
     bool understood = wire_take_word(&o, "rule", WIRE_REQUIRED, rules, &rule);
     wire_take_boolean(&o, "safe", &stopping->safe);
+    wire_take_word_text(&o, "stopped", WIRE_OPTIONAL, lessons, &stopping->stopped);
     if (understood && rule == 0) {
         stopping->rule = WIRE_STOPPING_MEDIAN;
         wire_take_given_integer(&o, "min_steps", 1, WIRE_MAX_INTEGER, &stopping->min_steps);
@@ -185,6 +187,7 @@ void wire_study_free(wire_study *study)
     free(study->repeats);
     free(study->history_from);
     wire_learn_from_clear(study);
+    free(study->stopping.stopped);
     free(study->stop_when);
     free(study);
 }

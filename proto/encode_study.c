@@ -277,6 +277,7 @@ static void encode_stopping(wire_writer *w, const wire_stopping *stopping)
         wire_key(w, "safe");
         wire_boolean(w, true);
     }
+    wire_optional_string(w, "stopped", stopping->stopped);
     wire_object_end(w);
 }
 

@@ -123,6 +123,16 @@ static void encode_late_result(wire_writer *w, const wire_late_result *late)
     wire_object_end(w);
 }
 
+static void encode_estimate(wire_writer *w, const wire_late_result *estimate)
+{
+    wire_key(w, "estimate");
+    wire_object_begin(w);
+    wire_real_member(w, "value", estimate->value);
+    wire_encode_std_errors(w, estimate->objective, estimate->recorded);
+    wire_time_member(w, "estimated_at", estimate->told_at);
+    wire_object_end(w);
+}
+
 static void encode_amended(wire_writer *w, const wire_amended *amended)
 {
     wire_object_begin(w);
@@ -170,6 +180,8 @@ void wire_encode_trial_history(wire_writer *w, const wire_trial *trial, const wi
     wire_array_end(w);
     ENCODE_LIST(w, "measurements", history->steps, history->n_steps, encode_step);
     ENCODE_LIST(w, "late_results", history->late, history->n_late, encode_late_result);
+    if (history->estimate)
+        encode_estimate(w, history->estimate);
     ENCODE_LIST(w, "amendments", history->amended, history->n_amended, encode_amended);
     wire_object_end(w);
 }

@@ -72,7 +72,7 @@ typedef struct wire_step {
 /* {"trial", "measurements": [...]} */
 void wire_encode_curve(wire_writer *w, int64_t trial, const wire_step *steps, size_t n);
 
-/* A trial with "attempts", "measurements", "late_results" and "amendments"; the last three are left out if
+/* A trial with "attempts", "measurements", "late_results", "estimate" and "amendments"; the others are left out if
  * they are empty. */
 typedef struct wire_history {
     const wire_attempt *attempts;
@@ -81,6 +81,7 @@ typedef struct wire_history {
     size_t n_steps;
     const wire_late_result *late;
     size_t n_late;
+    const wire_late_result *estimate; /* of a stopped trial; NULL: left out */
     const wire_amended *amended;
     size_t n_amended;
 } wire_history;

@@ -161,6 +161,9 @@ typedef struct wire_stopping {
     wire_integer min_steps, min_trials;   /* median */
     wire_integer min_resource, reduction; /* successive halving */
     bool safe; /* not at a step at which the rule would have stopped the best complete trial */
+    /* What the model learns from a stopped trial without a value: "estimate", "nothing". NULL: nothing, as in
+     * definitions that are older than this choice. */
+    char *stopped;
 } wire_stopping;
 
 /* A rule that ends the study, or advises to end it. */

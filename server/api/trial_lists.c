@@ -211,9 +211,9 @@ typedef struct history {
     const wire_metric *objective;
     wire_attempt *attempts;
     wire_step *steps;
-    wire_late_result *late;
+    wire_late_result *late, *estimate; /* at most one estimate */
     wire_amended *amended;
-    size_t n_attempts, n_steps, n_late, n_amended;
+    size_t n_attempts, n_steps, n_late, n_estimates, n_amended;
     bool no_memory;
 } history;
 
@@ -263,7 +263,9 @@ static void take_measurement(void *arg, const store_measurement *row)
 static void take_late(void *arg, const store_late_result *row)
 {
     history *h = arg;
-    wire_late_result *late = append(h, &h->late, &h->n_late, sizeof *late);
+    bool estimated = row->attempt == ESTIMATED_ATTEMPT;
+    wire_late_result *late = estimated ? append(h, &h->estimate, &h->n_estimates, sizeof *late)
+                                       : append(h, &h->late, &h->n_late, sizeof *late);
     if (!late)
         return;
     *late = (wire_late_result){.attempt = row->attempt,
@@ -307,6 +309,10 @@ static void history_clear(history *h)
         free_text(h->late[i].recorded);
         free_text(h->late[i].metadata);
     }
+    for (size_t i = 0; i < h->n_estimates; i++) {
+        free_text(h->estimate[i].recorded);
+        free_text(h->estimate[i].metadata);
+    }
     for (size_t i = 0; i < h->n_amended; i++) {
         free_text(h->amended[i].reason);
         free_text(h->amended[i].recorded);
@@ -315,6 +321,7 @@ static void history_clear(history *h)
     free(h->attempts);
     free(h->steps);
     free(h->late);
+    free(h->estimate);
     free(h->amended);
 }
 
@@ -352,6 +359,7 @@ void handle_trial_get(http_request *request)
                                 .n_steps = h.n_steps,
                                 .late = h.late,
                                 .n_late = h.n_late,
+                                .estimate = h.estimate,
                                 .amended = h.amended,
                                 .n_amended = h.n_amended};
             wire_encode_trial_history(&w, &shown, &all);

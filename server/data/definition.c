@@ -19,6 +19,9 @@ enum {
 /* What a study is for. */
 static const char aim_best[] = "best", aim_regret[] = "regret";
 
+/* What the model learns from stopped trials. */
+static const char stopped_estimate[] = "estimate";
+
 /* The aim of a definition that names neither an aim nor an algorithm. */
 static const char *const default_aim = aim_best;
 
@@ -84,6 +87,19 @@ static void complete_stopping(wire_stopping *stopping)
 static bool is_word(const char *field, const char *word)
 {
     return field && strcmp(field, word) == 0;
+}
+
+/* Whether the model learns from stopped trials, when the algorithm's options are complete. */
+static void complete_stopped(wire_study *request, bandit_algorithm algorithm, completion *found)
+{
+    bool weighs = algorithm == BANDIT_LOG_EI && request->algorithm.standardize_rewards;
+    if (request->stopping.rule == WIRE_STOPPING_NONE)
+        return;
+    if (weighs && !wire_has_several(request))
+        default_text(&request->stopping.stopped, stopped_estimate, found);
+    if (wire_has_several(request) && is_word(request->stopping.stopped, stopped_estimate))
+        wire_errors_add(found->errors, "/stopping/stopped",
+                        "must be \"nothing\" with several objectives or with bounds");
 }
 
 static const char *default_algorithm(const char *aim)
@@ -160,6 +176,7 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
                         bandit_algorithm_name(algorithm));
     algorithm_options_check(&request->algorithm, algorithm, errors);
     algorithm_options_complete(request, algorithm, &found);
+    complete_stopped(request, algorithm, &found);
     if (found.no_memory)
         return WIRE_NO_MEMORY;
     return errors->n == before ? WIRE_OK : WIRE_INVALID;
@@ -285,6 +302,13 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
     config->has_repeats = definition->repeats != NULL;
     config->never_repeats = is_word(definition->repeats, "never");
     config->max_arm_failures = (unsigned)definition->algorithm.max_arm_failures.value;
+    config->estimates_stopped = is_word(definition->stopping.stopped, stopped_estimate);
+    if (config->estimates_stopped && !bandit_weighs_errors(&config->options)) {
+        wire_errors_add(errors, "/stopping/stopped",
+                        "must be \"nothing\": the study's algorithm gives every result the same weight");
+        status = WIRE_INVALID;
+        goto failed;
+    }
     if (!check_stop_when(definition, config->options.algorithm, errors)) {
         status = WIRE_INVALID;
         goto failed;

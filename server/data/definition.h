@@ -28,7 +28,8 @@ typedef struct study_config {
     bool asynchronous;                        /* feedback */
     bool seeks_best;  /* the aim is `best`; a definition older than this option has none, and means regret */
     bool has_repeats; /* the definition has the member "repeats"; older ones do not */
-    bool never_repeats; /* "repeats" is "never" */
+    bool never_repeats;     /* "repeats" is "never" */
+    bool estimates_stopped; /* the model learns an estimate of each stopped trial (estimates.h) */
     unsigned max_arm_failures;
     struct study_config *next; /* the definition it replaced, which engine jobs may still read */
 } study_config;

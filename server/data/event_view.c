@@ -23,6 +23,8 @@ static wire_trial_event implied(const store_event *event)
     wire_trial_event shown = {.type = "trial"};
     if (type == EVENT_LATE_RESULT_TOLD)
         shown.type = "late";
+    if (type == EVENT_TRIAL_ESTIMATED)
+        shown.type = "estimate";
     if (type == EVENT_TRIAL_MEASURED)
         shown.type = "measurement";
     if (type == EVENT_TRIAL_ISSUED || type == EVENT_TRIAL_RENEWED)
@@ -156,6 +158,7 @@ void event_view_encode(wire_writer *w, int64_t seq, const store_event *event)
     case EVENT_TRIAL_TOLD:
     case EVENT_TRIAL_AMENDED:
     case EVENT_LATE_RESULT_TOLD:
+    case EVENT_TRIAL_ESTIMATED:
     case EVENT_TRIAL_MEASURED:
         show_trial(w, seq, event);
         break;

@@ -91,6 +91,8 @@ static void take_trial(void *arg, const store_trial *t)
 
 static void take_late(void *arg, const store_late_result *t)
 {
+    if (t->attempt == ESTIMATED_ATTEMPT)
+        return;
     add_result(arg, (result){.number = t->trial,
                              .is_trial = true,
                              .candidate = (uint32_t)t->candidate,

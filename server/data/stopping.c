@@ -1,6 +1,7 @@
 #include "server/data/stopping.h"
 #include "proto/arrays.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,4 +123,60 @@ bool stopping_halving(const stopping_curve *curve, const stopping_curve *const *
     }
     size_t go_on = reached / (size_t)reduction;
     return better >= (go_on > 0 ? go_on : 1);
+}
+
+/* ---- estimates of stopped trials ----------------------------------------------------------------------- */
+
+/* The last value up to the step; NaN: there is none. */
+static double value_at(const stopping_curve *curve, int64_t step)
+{
+    size_t n = 0;
+    while (n < curve->n && curve->steps[n] <= step)
+        n++;
+    return n > 0 ? curve->values[n - 1] : (double)NAN;
+}
+
+/* Moments of the pairs of a value at the step and a result. */
+typedef struct moments {
+    double n, mean_x, mean_y;
+    double xx, xy, yy; /* sums of products of the deviations from the means */
+} moments;
+
+static moments moments_of(const stopping_complete *complete, size_t n, int64_t step)
+{
+    moments m = {0};
+    for (size_t i = 0; i < n; i++) {
+        double x = value_at(complete[i].curve, step), y = complete[i].value;
+        if (isnan(x))
+            continue;
+        m.n += 1.0;
+        double dx = x - m.mean_x, dy = y - m.mean_y;
+        m.mean_x += dx / m.n;
+        m.mean_y += dy / m.n;
+        m.xx += dx * (x - m.mean_x);
+        m.xy += dx * (y - m.mean_y);
+        m.yy += dy * (y - m.mean_y);
+    }
+    return m;
+}
+
+bool stopping_estimate(double *value, double *error, const stopping_curve *curve,
+                       const stopping_complete *complete, size_t n)
+{
+    const double fewest = 3.0, enough = 8.0, least_correlation = 0.5, least_error = 0.01;
+    if (curve->n == 0)
+        return false;
+    double x = curve->values[curve->n - 1], slope = 1.0;
+    moments m = moments_of(complete, n, curve->steps[curve->n - 1]);
+    if (m.n < fewest)
+        return false;
+    bool regresses = m.n >= enough && m.xx > 0.0 && m.xy >= least_correlation * sqrt(m.xx * m.yy);
+    if (regresses)
+        slope = (m.n * (m.xy / m.xx) + 1.0) / (m.n + 1.0);
+    double residuals = fmax(0.0, m.yy - 2.0 * slope * m.xy + slope * slope * m.xx);
+    double away = x - m.mean_x, spread = regresses ? away * away / m.xx : 0.0;
+    double variance = residuals / (m.n - (regresses ? 2.0 : 1.0)) * (1.0 + 1.0 / m.n + spread);
+    *value = m.mean_y + slope * away;
+    *error = fmax(sqrt(variance), least_error * sqrt(m.yy / (m.n - 1.0)));
+    return *error > 0.0 && isfinite(*error) && isfinite(*value);
 }

@@ -38,4 +38,24 @@ bool stopping_median(bool *stop, const stopping_curve *curve, const stopping_cur
 bool stopping_halving(const stopping_curve *curve, const stopping_curve *const *all, size_t n,
                       int64_t min_resource, int64_t reduction, bool minimize);
 
+/* A complete trial: its curve and its result. */
+typedef struct stopping_complete {
+    const stopping_curve *curve;
+    double value;
+} stopping_complete;
+
+/* The value that a trial with this curve would have had if it had not been stopped, and the standard error of this
+ * estimate. Compares with the n complete trials that have a value up to the curve's last step s:
+ *
+ *   of eight or more, if their values at s have a correlation of at least 0.5 with their results: a linear regression
+ *   of the results on these values, whose slope is drawn towards 1 as if by one more trial, because the trials that
+ *   were allowed to complete are the good ones. The error is that of a new observation: it includes the residuals'
+ *   deviation;
+ *   of three or more otherwise: the trial's value plus the mean of the differences between result and value.
+ *
+ * The error is at least a hundredth of the standard deviation of the results. False: fewer than three such trials, or
+ * they do not differ. */
+bool stopping_estimate(double *value, double *error, const stopping_curve *curve,
+                       const stopping_complete *complete, size_t n);
+
 #endif

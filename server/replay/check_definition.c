@@ -67,8 +67,8 @@ static bool has_encoding(const wire_study *definition)
 }
 
 /* Completes the definition. A definition that is older than "aim", "repeats", the method of the first picks, the
- * encoding of words, "agreeing_repeats", "warp_unit", "source_trust" or "in_flight" stays without that member, and
- * keeps its meaning. A definition without an aim means "regret". */
+ * encoding of words, "agreeing_repeats", "warp_unit", "source_trust", "in_flight" or "stopped" stays without that member,
+ * and keeps its meaning. A definition without an aim means "regret". */
 static wire_status complete(wire_study *definition, wire_errors *problems)
 {
     bool has_aim = definition->aim != NULL, has_repeats = definition->repeats != NULL;
@@ -77,6 +77,7 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
     bool has_unit = definition->algorithm.warp_unit != NULL;
     bool has_choice = definition->algorithm.in_flight != NULL;
     bool has_trust = definition->algorithm.source_trust != NULL;
+    bool learns_stopped = definition->stopping.stopped != NULL;
     wire_status status = study_config_complete(definition, problems);
     if (!has_aim && definition->aim && strcmp(definition->aim, "regret") == 0)
         drop(&definition->aim);
@@ -88,6 +89,8 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
         drop(&definition->algorithm.warp_unit);
     if (!has_trust)
         drop(&definition->algorithm.source_trust);
+    if (!learns_stopped)
+        drop(&definition->stopping.stopped);
     if (!has_limit)
         definition->algorithm.agreeing_repeats = (wire_number){0};
     if (!has_choice)

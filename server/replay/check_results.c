@@ -143,6 +143,13 @@ bool rebuild_check_late_result_told(rebuild *r, store_event *event, rebuild_prob
            check_metadata(event->u.late.metadata, p) && rebuild_check_cost(event->u.late.cost, p);
 }
 
+bool rebuild_check_trial_estimated(rebuild *r, store_event *event, rebuild_problem *p)
+{
+    return rebuild_check_trial(r, p, event->u.estimated.trial) &&
+           check_value(p, "value", event->u.estimated.value) &&
+           check_recorded(r, true, event->u.estimated.recorded, p);
+}
+
 bool rebuild_check_trial_amended(rebuild *r, store_event *event, rebuild_problem *p)
 {
     int64_t best = event->u.amended.best_trial, candidate = event->u.amended.best_candidate;

@@ -83,6 +83,7 @@ bool rebuild_check_trial(const rebuild *r, rebuild_problem *p, int64_t id);
 bool rebuild_check_trial_measured(rebuild *r, store_event *event, rebuild_problem *p);
 bool rebuild_check_trial_told(rebuild *r, store_event *event, rebuild_problem *p);
 bool rebuild_check_late_result_told(rebuild *r, store_event *event, rebuild_problem *p);
+bool rebuild_check_trial_estimated(rebuild *r, store_event *event, rebuild_problem *p);
 bool rebuild_check_trial_amended(rebuild *r, store_event *event, rebuild_problem *p);
 bool rebuild_check_observations_added(rebuild *r, store_event *event, rebuild_problem *p);
 bool rebuild_check_observation_amended(rebuild *r, store_event *event, rebuild_problem *p);

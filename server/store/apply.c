@@ -250,6 +250,26 @@ static store_status apply_late_result_told(store *s, study_record *study, const 
     return STORE_OK;
 }
 
+/* An estimate is a row beside the late results. It is not counted, and never the best. */
+static store_status apply_trial_estimated(store *s, study_record *study, const store_event *event,
+                                          store_error *err)
+{
+    store_event row = {.type = EVENT_LATE_RESULT_TOLD, .time = event->time};
+    trial_record trial;
+    store_status status = s->backend->trial_load(s, study->study, event->u.estimated.trial, &trial, err);
+    if (status)
+        return status;
+    if (trial.state != TRIAL_STOPPED || trial.has_value)
+        return no_trial(err, study, event->u.estimated.trial, "stopped without a value");
+    row.u.late.trial = event->u.estimated.trial;
+    row.u.late.attempt = ESTIMATED_ATTEMPT;
+    row.u.late.value = event->u.estimated.value;
+    row.u.late.repeats = 1;
+    row.u.late.recorded = event->u.estimated.recorded;
+    row.u.late.metadata = "";
+    return s->backend->late_result_insert(s, study->study, study->last_seq, &row, err);
+}
+
 static store_status apply_trial_amended(store *s, study_record *study, const store_event *event,
                                         store_error *err)
 {

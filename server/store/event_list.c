@@ -170,6 +170,12 @@ static const event_member late_result_told[] = {
     {"cost", REAL_UNLESS_0(late.cost)},
 };
 
+static const event_member trial_estimated[] = {
+    {"trial", INTEGER(estimated.trial)},
+    {"value", RESULT(estimated.value)},
+    {"recorded", TEXT(estimated.recorded)},
+};
+
 static const event_member trial_amended[] = {
     {"trial", INTEGER(amended.trial)},
     {"state", TRIAL_STATE(amended.state)},

@@ -86,10 +86,13 @@ typedef struct store_trial {
     int64_t told_seq;     /* log position of the result; amendments keep it; 0: not reported */
 } store_trial;
 
-/* A value that was reported for an attempt other than the one that completed the trial. It is one more observation. */
+enum { ESTIMATED_ATTEMPT = 0 };
+
+/* A value that was reported for an attempt other than the one that completed the trial. It is one more observation. Or
+ * the server's own estimate of the value of a stopped trial: then the attempt is ESTIMATED_ATTEMPT, and it is none. */
 typedef struct store_late_result {
     int64_t trial, candidate; /* candidate: that of the trial */
-    int32_t attempt;
+    int32_t attempt;          /* ESTIMATED_ATTEMPT: an estimate */
     double value;
     int64_t repeats;
     double cost;                     /* 0: none was reported */
@@ -240,7 +243,8 @@ typedef struct store_key {
     X(EVENT_TRIAL_MEASURED, trial_measured)                                                                  \
     X(EVENT_OBSERVATION_AMENDED, observation_amended)                                                        \
     X(EVENT_CANDIDATES_RESTORED, candidates_restored)                                                        \
-    X(EVENT_CANDIDATES_KEYED, candidates_keyed)
+    X(EVENT_CANDIDATES_KEYED, candidates_keyed)                                                              \
+    X(EVENT_TRIAL_ESTIMATED, trial_estimated)
 
 typedef enum store_event_type {
 #define X(enumerator, name) enumerator,
@@ -347,6 +351,11 @@ typedef struct store_event {
             const char *recorded, *metadata;
             double cost; /* 0: none was reported */
         } late;
+        struct {
+            int64_t trial; /* it was stopped without a value */
+            double value;
+            const char *recorded; /* with the estimate's standard error */
+        } estimated;
         struct {
             int64_t trial;     /* it has a result */
             trial_state state; /* completed, failed, infeasible, stopped */

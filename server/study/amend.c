@@ -76,7 +76,7 @@ static void consider_row(void *arg, const store_trial *row)
 static void consider_late(void *arg, const store_late_result *row)
 {
     best_search *b = arg;
-    if (study_can_be_best(b->s, row->value, row->recorded))
+    if (row->attempt != ESTIMATED_ATTEMPT && study_can_be_best(b->s, row->value, row->recorded))
         consider(b, row->trial, row->value);
 }
 
@@ -112,7 +112,7 @@ store_status study_find_best(study *s)
     for (t = trial_queue_first(s->queue, TRIALS_JOINED); t; t = trial_queue_next(t))
         consider_trial(&b, t);
     for (late = pending_results_first_late(s->results); late; late = pending_results_next_late(late))
-        if (study_can_be_best(s, late->value, late->recorded))
+        if (late->attempt != ESTIMATED_ATTEMPT && study_can_be_best(s, late->value, late->recorded))
             consider(&b, late->trial, late->value);
     s->best_trial = b.trial;
     s->best_value = b.value;

@@ -3,6 +3,7 @@
 #include "server/data/best_value.h"
 #include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
+#include "server/data/estimated_arms.h"
 #include "server/data/study_space.h"
 #include "server/study/fronts.h"
 #include "server/study/queries.h"
@@ -16,8 +17,10 @@
 
 /* Finds the evaluated arm with the best posterior mean. If there is noise, it is the one with the best mean
  * less one standard deviation, because a single lucky measurement may have the best mean. Without a model, it
- * is the arm with the best mean of its rewards. False: the model cannot be evaluated. */
-static bool recommend(const study *s, const question *q, wire_recommended *out)
+ * is the arm with the best mean of its rewards. An arm whose value is only estimated is left out. False: the model
+ * cannot be evaluated. */
+static bool recommend(const study *s, const question *q, const estimated_arms *estimated,
+                      wire_recommended *out)
 {
     bandit_checkpoint checkpoint;
     bandit_description d;
@@ -29,6 +32,8 @@ static bool recommend(const study *s, const question *q, wire_recommended *out)
     for (size_t i = 0; i < checkpoint.n_sums; i++) {
         const bandit_arm_sum *sum = &checkpoint.sums[i];
         bandit_prediction p = {.mean = sum->sum / (double)sum->count};
+        if (estimated_arms_only(estimated, sum->arm, sum->count))
+            continue;
         if (d.has_model &&
             bandit_engine_predict_arms(s->engine.engine, &sum->arm, 1, &p, &error) != BANDIT_OK)
             return false;
@@ -44,6 +49,21 @@ static bool recommend(const study *s, const question *q, wire_recommended *out)
         }
     }
     return true;
+}
+
+/* *evaluated: the model could be evaluated. */
+static store_status recommend_by_model(study *s, const question *q, wire_recommended *out, bool *evaluated)
+{
+    estimated_arms estimated = {0};
+    store_status status = STORE_OK;
+    if (q->source.config->estimates_stopped)
+        status = engine_wait_for_store(s, &q->source)
+                     ? estimated_arms_read(&estimated, s->app->store, q->source.number, q->source.through_seq)
+                     : STORE_ABORTED;
+    if (status == STORE_OK)
+        *evaluated = recommend(s, q, &estimated, out);
+    estimated_arms_clear(&estimated);
+    return status;
 }
 
 /* Adds the model's prediction at the point of the best value, if the model has a result there. */
@@ -229,15 +249,16 @@ void question_answer_best(study *s, question *q)
     wire_recommended recommended = {0};
     bandit_description d;
     bandit_engine_describe(s->engine.engine, &d);
-    bool has_results = d.observations > 0;
+    bool has_results = d.observations > 0, evaluated = true;
     store_status status = find_observed(s, q, &found);
-    if (status == STORE_OK && !has_results)
-        status = recommend_without_model(s, q, &recommended);
+    if (status == STORE_OK)
+        status = has_results ? recommend_by_model(s, q, &recommended, &evaluated)
+                             : recommend_without_model(s, q, &recommended);
     if (status != STORE_OK) {
         reply_store_problem(q->request, status);
         return;
     }
-    if (has_results && !recommend(s, q, &recommended)) {
+    if (!evaluated) {
         reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
         return;
     }

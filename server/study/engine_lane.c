@@ -28,6 +28,7 @@ engine_source engine_source_of(const study *s)
                            .reference_candidates = (size_t)s->reference_candidates,
                            .batches = s->batches,
                            .trials = s->trials,
+                           .through_seq = s->through_seq,
                            .unfinished = plan_state_is_unfinished(s->plans),
                            .has_keys = s->has_keys,
                            .writes = commit_last(s->commit),

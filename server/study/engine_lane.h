@@ -10,11 +10,12 @@ typedef struct engine_source {
     size_t candidates, dimension, reference_candidates; /* candidates: study_candidates */
     size_t broken; /* how many points after the candidates break constraints of an enumerated space */
     const study_config *config;
-    uint64_t writes; /* number of the last write of this state; loading from the store waits for it */
-    int64_t batches; /* planned so far; if there are any, an engine state is stored */
-    int64_t trials;  /* numbered so far; a loaded engine does not take in later ones */
-    bool unfinished; /* the current batch is planned in parts and has more */
-    bool has_keys;   /* some candidates have keys */
+    uint64_t writes;     /* number of the last write of this state; loading from the store waits for it */
+    int64_t batches;     /* planned so far; if there are any, an engine state is stored */
+    int64_t trials;      /* numbered so far; a loaded engine does not take in later ones */
+    int64_t through_seq; /* the model includes results up to this position of the log */
+    bool unfinished;     /* the current batch is planned in parts and has more */
+    bool has_keys;       /* some candidates have keys */
 } engine_source;
 
 /* How an engine job ended. */

@@ -1,4 +1,4 @@
-/* Intermediate measurements of trials. measure.c defines what is declared here, and study_measure. */
+/* Intermediate measurements of trials. curves.c defines what is declared here, and measure.c study_measure. */
 #ifndef SERVER_STUDY_MEASURE_H
 #define SERVER_STUDY_MEASURE_H
 

@@ -2,6 +2,7 @@
 
 #include "bandit/insight.h"
 #include "proto/arrays.h"
+#include "server/data/estimated_arms.h"
 #include "server/data/stop_rule.h"
 #include "server/study/queries.h"
 #include "server/study/turn_end.h"
@@ -26,25 +27,38 @@ typedef struct points {
     bool careful;     /* the recommended point is the one with the best mean less one deviation */
 } points;
 
-/* False: *out has the reason. */
-static bool take_points(points *p, const bandit_engine *engine, engine_outcome *out)
+/* The estimates that the model includes. */
+static void read_estimates(estimated_arms *estimated, study *s, const engine_source *source,
+                           int64_t through_seq, engine_outcome *out)
+{
+    if (source->config->estimates_stopped)
+        out->stored = engine_wait_for_store(s, source)
+                          ? estimated_arms_read(estimated, s->app->store, source->number, through_seq)
+                          : STORE_ABORTED;
+}
+
+/* The evaluated points. False: *out has the reason. */
+static bool take_points(points *p, const bandit_engine *engine, const estimated_arms *estimated,
+                        engine_outcome *out)
 {
     bandit_checkpoint checkpoint;
     bandit_description d;
     bandit_engine_checkpoint(engine, &checkpoint);
     bandit_engine_describe(engine, &d);
-    *p = (points){.n = checkpoint.n_sums, .results = d.observations, .careful = question_has_noise(&d)};
-    p->list = calloc(p->n + 1, sizeof *p->list);
+    *p = (points){.results = d.observations, .careful = question_has_noise(&d)};
+    p->list = calloc(checkpoint.n_sums + 1, sizeof *p->list);
     if (!p->list) {
         out->stored = STORE_NO_MEMORY;
         return false;
     }
-    for (size_t i = 0; engine_goes_on(out) && i < p->n; i++) {
+    for (size_t i = 0; engine_goes_on(out) && i < checkpoint.n_sums; i++) {
         const bandit_arm_sum *sum = &checkpoint.sums[i];
         double value = sum->sum / (double)sum->count;
         bandit_prediction at = {0};
+        if (estimated_arms_only(estimated, sum->arm, sum->count))
+            continue;
         bandit_engine_predict_arms(engine, &sum->arm, 1, &at, &out->error);
-        p->list[i] = (point){
+        p->list[p->n++] = (point){
             .arm = sum->arm, .count = sum->count, .value = value, .mean = at.mean, .std = sqrt(at.variance)};
     }
     return engine_fine(out);
@@ -347,8 +361,12 @@ stop_verdict stop_when_judge(study *s, const engine_source *source, int64_t thro
     const wire_study *definition = source->config->wire;
     stop_verdict verdict = {0};
     points p = {0};
+    estimated_arms estimated = {0};
     if (wire_stops_by_model(definition))
-        take_points(&p, s->engine.engine, out);
+        read_estimates(&estimated, s, source, through_seq, out);
+    if (wire_stops_by_model(definition) && engine_fine(out))
+        take_points(&p, s->engine.engine, &estimated, out);
+    estimated_arms_clear(&estimated);
     for (size_t i = 0; engine_fine(out) && i < definition->n_stop_when; i++) {
         const wire_stop_when *rule = &definition->stop_when[i],
                              **first = rule->tells ? &verdict.tells : &verdict.ends;

@@ -4,6 +4,7 @@
 #include "server/base/log.h"
 #include "server/data/result_values.h"
 #include "server/study/amend.h"
+#include "server/study/estimates.h"
 #include "server/study/late_results.h"
 #include "server/study/requests.h"
 #include "server/study/stop_when.h"
@@ -229,6 +230,7 @@ void study_tell(study *s, study_request *request)
             if (t.verdicts[i] != DUPLICATE)
                 apply(s, &t, i, now);
         }
+        study_estimate_stopped(s, now);
         stop_when_spent(s);
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_tell_answer(&w, counts[ACCEPT], counts[DUPLICATE], counts[LATE]);

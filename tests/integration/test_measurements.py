@@ -5,7 +5,7 @@ import json
 import pathlib
 import statistics
 
-from server import Server
+from server import Server, run_to_end
 from support import cases, definition, refusal
 
 CURVES = json.loads((pathlib.Path(__file__).parent / "curves" / "curves.json").read_text())
@@ -168,6 +168,130 @@ def test_defaults_are_shown(server):
     assert view["stopping"] == {"rule": "median", "min_steps": 5, "min_trials": 5, "safe": True}, view
 
 
+# ---- stopped trials that teach -----------------------------------------------------------------------------
+
+LINE = {"type": "space", "parameters": [{"name": "x", "type": "double", "min": 0, "max": 1}]}
+
+
+def seeking(client, stopping=None, **fields):
+    rule = {"rule": "median", "min_steps": 1, "min_trials": 2, **(stopping or {})}
+    body = {"metric": {"name": "score", "goal": "maximize"}, "domain": LINE, "seed": 3, "stopping": rule, **fields}
+    return client.create(body)["id"]
+
+
+def begin(client, study, *values):
+    """Asks for a trial, and measures these values at the steps 1, 2, …"""
+    (trial,) = client.ask(study, fresh=True, wait_seconds=20)["trials"]
+    for i, value in enumerate(values):
+        assert measure(client, study, trial["id"], 1 + i, value).status == 200
+    return trial["id"]
+
+
+def complete(client, study, *values):
+    trial = begin(client, study, *values[:-1])
+    client.tell(study, [{"trial": trial, "value": values[-1]}])
+    return trial
+
+
+def stopped(client, study, *values):
+    trial = begin(client, study, *values)
+    client.tell(study, [{"trial": trial, "state": "stopped"}])
+    return trial
+
+
+def estimate_of(client, study, trial):
+    return client.read(study, f"trials/{trial}").get("estimate")
+
+
+def results_in_model(client, study):
+    """In the next batch, which begins when the first trials have been handed out."""
+    client.ask(study, 8, fresh=True, wait_seconds=20)
+    return max(batch["observations"] for batch in client.items(f"/v1/studies/{study}/batches"))
+
+
+def test_a_stopped_trial_is_estimated_from_complete_ones(server):
+    client = server.client()
+    study = seeking(client)
+    assert client.study(study)["stopping"]["stopped"] == "estimate"
+    early = stopped(client, study, 0.05, 0.1)
+    complete(client, study, 0.4, 0.5, 0.6)
+    complete(client, study, 0.5, 0.6, 0.7)
+    assert estimate_of(client, study, early) is None  # two complete trials are too few
+    complete(client, study, 0.5, 0.7, 0.9)
+    shown = estimate_of(client, study, early)
+    gains = [0.1, 0.1, 0.2]  # from the second step to the result
+    error = (statistics.variance(gains) * (1 + 1 / 3)) ** 0.5
+    assert abs(shown["value"] - (0.1 + statistics.mean(gains))) < 1e-12 and abs(shown["std_error"] - error) < 1e-12, shown
+    later = stopped(client, study, 0.2)
+    assert abs(estimate_of(client, study, later)["value"] - (0.2 + statistics.mean([0.2, 0.2, 0.4]))) < 1e-12
+    assert estimate_of(client, study, early) == shown  # it stays
+    assert results_in_model(client, study) == 5
+    view = client.study(study)
+    assert view["observations"] == 3 and view["trials_completed"] == 3 and view["trials_stopped"] == 2, view
+
+
+def test_what_is_estimated_is_never_the_best(server):
+    client = server.client()
+    study = seeking(client)
+    for value in (0.1, 0.2, 0.3):
+        complete(client, study, value, value)
+    high = stopped(client, study, 0.9)
+    assert abs(estimate_of(client, study, high)["value"] - 0.9) < 1e-12
+    assert results_in_model(client, study) == 4
+    best = client.read(study, "best")
+    point = client.read(study, f"trials/{high}")["parameters"]
+    assert best["observed"]["value"] == 0.3 and best["recommended"]["parameters"] != point, best
+    copy = seeking(client, history_from=study)
+    assert client.study(copy)["observations"] == 3  # the estimate is not copied
+    # Amended, it has a value of its own.
+    amended = client.post(f"/v1/studies/{study}/trials/{high}/amend", {"state": "completed", "value": 0.95})
+    assert amended.status == 200, amended
+    assert client.read(study, "best")["observed"]["value"] == 0.95
+
+
+@cases({"told so": {"stopped": "nothing"}, "an algorithm that is named": {}})
+def test_a_stopped_trial_may_teach_nothing(case, server):
+    client = server.client()
+    named = {} if case else {"algorithm": {"name": "bbkb"}}
+    study = seeking(client, case, **named)
+    assert client.study(study)["stopping"].get("stopped") == case.get("stopped")
+    for value in (0.1, 0.2, 0.3):
+        complete(client, study, value, value)
+    trial = stopped(client, study, 0.25)
+    assert estimate_of(client, study, trial) is None
+    assert client.study(study)["observations"] == 3
+
+
+def test_estimates_survive_a_kill_and_are_checked():
+    with Server() as server:
+        client = server.client()
+        study = seeking(client)
+        twin = seeking(client)
+        for value in (0.1, 0.25, 0.3):
+            for each in (study, twin):
+                complete(client, each, value, value + 0.1)
+        trial = stopped(client, study, 0.2)
+        stopped(client, twin, 0.2)
+        shown = estimate_of(client, study, trial)
+        server.kill()
+        server.start()
+        client = server.client()
+        assert estimate_of(client, study, trial) == shown
+        again = stopped(client, study, 0.15)
+        other = stopped(client, twin, 0.15)
+        for member in ("value", "std_error"):
+            assert estimate_of(client, study, again)[member] == estimate_of(client, twin, other)[member]
+        asked = [client.ask(each, fresh=True, wait_seconds=20)["trials"][0]["parameters"] for each in (study, twin)]
+        assert asked[0] == asked[1]
+        exported = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+        server.stop()
+        assert run_to_end("check", "--quiet", "--db", str(server.db)) == (0, "", "")
+    with Server() as another:
+        client = another.client()
+        assert client.post("/v1/studies", exported, content_type="application/x-ndjson").status == 201
+        assert estimate_of(client, study, trial) == shown
+
+
 @cases(
     {
         "no such rule": ({"rule": "hyperband"}, "/stopping/rule"),
@@ -175,6 +299,7 @@ def test_defaults_are_shown(server):
         "no rule": ({"min_steps": 3}, "/stopping/rule"),
         "of the other rule": ({"rule": "median", "reduction": 3}, "/stopping/reduction"),
         "no steps": ({"rule": "median", "min_steps": 0}, "/stopping/min_steps"),
+        "no such lesson": ({"rule": "median", "stopped": "guess"}, "/stopping/stopped"),
         "reduction of one": ({"rule": "successive_halving", "reduction": 1}, "/stopping/reduction"),
     }
 )

@@ -49,6 +49,7 @@ static const entry entries[] = {
      "{'trial':1,'state':'completed','value':0.5,'recorded':'','reason':'','best_trial':1,"
      "'best_candidate':0,'best_value':0.5}",
      "value"},
+    {"trial_estimated", "{'trial':1,'value':0.5,'recorded':''}", ""},
     {"trial_measured", "{'trial':1,'attempt':1,'step':3,'value':0.5}", ""},
     {"observations_added", "{'observations':[[0,2,0.5]]}", ""},
     {"candidates_restored", "{'candidates':[0,2]}", ""},

@@ -378,6 +378,40 @@ static void results_are_amended_and_repeated(void **state)
     store_lane_close(lane);
 }
 
+/* An estimate is a row beside the late results. It does not count as a result, and is never the best. */
+static void stopped_trials_are_estimated(void **state)
+{
+    store *s = ((suite_state *)*state)->s;
+    int64_t study;
+    store_lane *lane = suite_create(s, "x", &study);
+    const store_pick picks[] = {{7, 0.25}, {9, 0.5}};
+    store_event stopped = {.type = EVENT_TRIAL_TOLD, .time = 3000};
+    stopped.u.told.trial = 2;
+    stopped.u.told.attempt = 1;
+    stopped.u.told.state = TRIAL_STOPPED;
+    stopped.u.told.reason = "";
+    store_event estimated = {.type = EVENT_TRIAL_ESTIMATED, .time = 3000};
+    estimated.u.estimated.trial = 2;
+    estimated.u.estimated.value = 0.75;
+    estimated.u.estimated.recorded = "{\"\":{\"value\":0.5}}";
+    store_event events[] = {suite_planned(0, 1, picks, 2),
+                            suite_issued(1, 1, "w1", 2100),
+                            suite_issued(2, 1, "w2", 2200),
+                            suite_told(1, 1, 0.5, true),
+                            stopped,
+                            estimated};
+    assert_int_equal(store_fixture_write(lane, events, sizeof events / sizeof *events, NULL), STORE_OK);
+    store_study row = suite_study_of(s, "x");
+    assert_int_equal(row.observations, 1);
+    assert_int_equal(row.best_trial, 1);
+    suite_ids list = {0};
+    assert_int_equal(store_read_late_results(s, study, 2, 0, INT64_MAX, take_late, &list, NULL), STORE_OK);
+    assert_string_equal(list.text, "2.0:9:0.75*1{\"\":{\"value\":0.5}} ");
+    estimated.u.estimated.trial = 1; /* it has a value */
+    assert_int_equal(store_fixture_write(lane, &estimated, 1, NULL), STORE_NOT_FOUND);
+    store_lane_close(lane);
+}
+
 static void a_callback_may_read(void **state)
 {
     suite_state *f = *state;
@@ -399,6 +433,7 @@ int main(void)
         SUITE_TEST(imported_rewards_are_read_by_log_position),
         SUITE_TEST(imported_results_have_numbers_and_are_amended),
         SUITE_TEST(results_are_amended_and_repeated),
+        SUITE_TEST(stopped_trials_are_estimated),
         SUITE_TEST(a_callback_may_read),
     };
     return suite_run("store", tests, sizeof tests / sizeof *tests);

@@ -189,6 +189,10 @@ const event_sample event_samples[] = {
            .trial = 5, .state = TRIAL_FAILED, .reason = "", .cost = 0.1),
     SAMPLE("late_result_told.cost", EVENT_LATE_RESULT_TOLD, late,
            .trial = 5, .attempt = 1, .value = 1, .repeats = 1, .cost = 1e15),
+    SAMPLE("trial_estimated", EVENT_TRIAL_ESTIMATED, estimated,
+           .trial = 5, .value = 0.5, .recorded = "{\"\":{\"value\":0.25}}"),
+    SAMPLE("trial_estimated.zero", EVENT_TRIAL_ESTIMATED, estimated,
+           .trial = LARGEST, .value = -0.0, .recorded = METRICS),
     SAMPLE("observations_added.costs", EVENT_OBSERVATIONS_ADDED, observed,
            .list = costly_observations, .n = N_COSTLY_OBSERVATIONS),
 };

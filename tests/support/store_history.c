@@ -271,6 +271,15 @@ static store_event draw_late(history *h, int64_t i)
     return event;
 }
 
+static store_event draw_estimated(history *h, int64_t i)
+{
+    store_event event = {.type = EVENT_TRIAL_ESTIMATED, .time = h->time};
+    event.u.estimated.trial = i + 1;
+    event.u.estimated.value = draw_real(h);
+    event.u.estimated.recorded = "{\"\":{\"value\":0.125}}";
+    return event;
+}
+
 /* What the best is, is the caller's affair: here the trial that has a new value. */
 static store_event draw_amended(history *h, int64_t i)
 {
@@ -364,6 +373,8 @@ static store_event draw_of_trial(history *h, int64_t i)
     }
     if (h->has_value[i] && draw(h, 3) == 0)
         return draw_late(h, i);
+    if (h->state[i] == TRIAL_STOPPED && !h->has_value[i] && draw(h, 3) == 0)
+        return draw_estimated(h, i);
     if (draw(h, 3) == 0)
         return draw_amended(h, i);
     event.type = EVENT_STUDY_CHANGED;

@@ -19,8 +19,8 @@
         "OR count(*) FILTER (WHERE t.state = 2) <> completed OR count(*) FILTER (WHERE t.state = 3) <> s.failed "       \
         "OR count(*) FILTER (WHERE t.state = 4) <> infeasible OR count(*) FILTER (WHERE t.state = 5) <> stopped "       \
         "OR count(*) FILTER (WHERE t.issued_at <> 0) <> issued OR count(t.value) + (SELECT count(o.value) FROM "        \
-        "observations o WHERE o.study = s.study) + (SELECT count(*) FROM late_results l WHERE l.study = s.study) "      \
-        "<> s.observations",                                                                                            \
+        "observations o WHERE o.study = s.study) + (SELECT count(*) FROM late_results l WHERE l.study = s.study "       \
+        "AND l.attempt > 0) <> s.observations",                                                                         \
                                                                                                                         \
         "SELECT 'study ' || id || ': it has ' || count(o.observation) || ' imported results, not ' || imported "        \
         "FROM studies s LEFT JOIN observations o USING (study) WHERE deleted = 0 GROUP BY s.study "                     \
@@ -29,7 +29,8 @@
         "SELECT 'study ' || id || ': its best trial ' || best_trial || ' does not have the best value' FROM studies s " \
         "WHERE deleted = 0 AND best_trial > 0 AND NOT EXISTS (SELECT 1 FROM trials t WHERE t.study = s.study "          \
         "AND t.trial = best_trial AND t.candidate = best_candidate AND (t.value = best_value OR EXISTS "                \
-        "(SELECT 1 FROM late_results l WHERE l.study = t.study AND l.trial = t.trial AND l.value = best_value)))",      \
+        "(SELECT 1 FROM late_results l WHERE l.study = t.study AND l.trial = t.trial AND l.attempt > 0 "                \
+        "AND l.value = best_value)))",                                                                                  \
                                                                                                                         \
         "SELECT 'study ' || id || ': ' || place || ' is not finite' FROM studies JOIN ("                                \
         "SELECT study, 'its best value' AS place FROM studies WHERE abs(best_value) = " infinity                        \
