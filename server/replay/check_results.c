@@ -145,6 +145,10 @@ bool rebuild_check_late_result_told(rebuild *r, store_event *event, rebuild_prob
 
 bool rebuild_check_trial_estimated(rebuild *r, store_event *event, rebuild_problem *p)
 {
+    if (!r->config->estimates_stopped)
+        return rebuild_refuse(p, "trial", "the study's definition does not estimate stopped trials");
+    if (!wire_has_std_errors(event->u.estimated.recorded))
+        return rebuild_refuse(p, "recorded", "must have a standard error");
     return rebuild_check_trial(r, p, event->u.estimated.trial) &&
            check_value(p, "value", event->u.estimated.value) &&
            check_recorded(r, true, event->u.estimated.recorded, p);

@@ -5,6 +5,7 @@
 #include "server/study/curves.h"
 #include "server/study/trials.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static bool is_wanted(const counting *now)
@@ -82,8 +83,9 @@ static store_status estimate_all(study *s, int64_t now)
             continue;
         if (!complete && !(complete = complete_trials(curves, &n)))
             return STORE_NO_MEMORY;
-        if (!stopping_estimate(&value, &error, &curves->list[i].curve, complete, n))
-            continue;
+        if (!stopping_estimate(&value, &error, &curves->list[i].curve, complete, n) ||
+            !(fabs(value) <= WIRE_MAX_VALUE) || !(error >= WIRE_MIN_STD_ERROR && error <= WIRE_MAX_VALUE))
+            continue; /* not yet, or not a result that the model could take */
         at->estimated = true;
         status = record(s, curves->list[i].trial, value, error, now);
     }

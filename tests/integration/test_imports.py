@@ -58,7 +58,17 @@ def fill_space(client, study):
         client.tell(study, [{"trial": t["id"], "value": noisy([t["parameters"]["x"], 0.5], t["id"])} for t in trials])
 
 
-FILLS = {"candidates": fill_candidates, "space": fill_space}
+def fill_stopped(client, name):
+    """Three complete trials, and a stopped one with an estimate."""
+    domain = {"type": "space", "parameters": [{"name": "x", "type": "double", "min": 0, "max": 1}]}
+    client.create({"id": name, "metric": {"name": "y", "goal": "maximize"}, "domain": domain, "stopping": {"rule": "median"}})
+    for value in (0.5, 0.7, 0.6, None):
+        (trial,) = client.ask(name, wait_seconds=10)["trials"]
+        assert client.post(f"/v1/studies/{name}/trials/{trial['id']}/measurements", {"step": 1, "value": 0.3}).status == 200
+        client.tell(name, [{"trial": trial["id"], **({"value": value} if value else {"state": "stopped"})}])
+
+
+FILLS = {"candidates": fill_candidates, "space": fill_space, "stopped": fill_stopped}
 _exports = {}
 
 
@@ -162,6 +172,9 @@ WRONG = {
     "held_by_too_few": ("space", "batch_planned", setting("held", [1]), "held"),
     "held_by_too_many": ("space", "batch_planned", setting("held_picks", 99), "held"),
     "held": ("space", "batch_planned", setting("held", [None, 44, None, None]), "held"),
+    "estimated_value": ("stopped", "trial_estimated", setting("value", FAR), "value"),
+    "estimated_of_no_trial": ("stopped", "trial_estimated", setting("trial", 99), "trial"),
+    "estimated_without_an_error": ("stopped", "trial_estimated", setting("recorded", ""), "recorded"),
 }
 
 

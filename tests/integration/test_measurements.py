@@ -244,7 +244,7 @@ def test_what_is_estimated_is_never_the_best(server):
     copy = seeking(client, history_from=study)
     assert client.study(copy)["observations"] == 3  # the estimate is not copied
     # Amended, it has a value of its own.
-    amended = client.post(f"/v1/studies/{study}/trials/{high}/amend", {"state": "completed", "value": 0.95})
+    amended = client.post(f"/v1/studies/{study}/trials/{high}/amend", {"value": 0.95})
     assert amended.status == 200, amended
     assert client.read(study, "best")["observed"]["value"] == 0.95
 

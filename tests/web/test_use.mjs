@@ -405,6 +405,22 @@ async function recorded(site) {
   });
 }
 
+async function estimated(site) {
+  await site.api.create({ id: 'stopped', metric: { name: 'accuracy', goal: 'maximize' }, domain: { type: 'space', parameters: [{ name: 'x', type: 'double', min: 0, max: 1 }] }, stopping: { rule: 'median' } });
+  const run = async (...values) => {
+    const [trial] = await site.api.ask('stopped', 1, 'w');
+    for (const [step, value] of values.entries()) await site.api.post(`/v1/studies/stopped/trials/${trial.id}/measurements`, { step, value });
+    return trial.id;
+  };
+  for (const value of [0.5, 0.6, 0.7]) await site.api.tell('stopped', [{ trial: await run(value - 0.25), value }]);
+  const trial = await run(0.25);
+  await site.api.tell('stopped', [{ trial, state: 'stopped' }]);
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/stopped/trials/${trial}`);
+    await page.waitForSelector('text=The model takes its value as 0.5 ± 0.001, estimated from its measurements.');
+  });
+}
+
 // Sets ranges on the axes of the parallel coordinates by keyboard.
 async function ranges(site) {
   await with_(site.chrome, {}, async (page) => {
@@ -455,5 +471,6 @@ export const tests = {
   'commands to paste': pasted,
   'an expired lease, a deleted study': leases,
   'recorded metrics, measurements and amendments': recorded,
+  'a stopped trial with an estimate': estimated,
   'ranges without a mouse': ranges,
 };

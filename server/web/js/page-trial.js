@@ -40,6 +40,11 @@ function valuesOf(study, trial) {
   return rows.map(([known, x]) => [boundsOf(known) ? `${known.name}, ${boundsOf(known)}` : known.name, x === undefined ? '–' : bounded(known, x, withUnit(`${number(x, 8)}${error(known.name)}`, known.unit))]);
 }
 
+function withoutValue({ unit }, { state, estimate }) {
+  const learned = estimate ? ` The model takes its value as ${withUnit(`${number(estimate.value, 5)} ± ${number(estimate.std_error, 3)}`, unit)}, estimated from its measurements.` : '';
+  return `This trial has no value: it is ${state}.${learned}`;
+}
+
 function general(trial) {
   const plain = Object.entries(trial).filter(([name, x]) => !ELSEWHERE.includes(name) && (typeof x !== 'object' || x === null));
   const took = trial.issued_at && trial.told_at ? [['Took', duration((Date.parse(trial.told_at) - Date.parse(trial.issued_at)) / 1000)]] : [];
@@ -105,7 +110,7 @@ export async function trialPage(element, feed, signal, text) {
       h('div', {}, h('h2', { class: 'trial-title' }, `Trial ${count(trial.id)} `, badge(trial.state)), h('p', { class: 'subtitle' }, h('a', { href: address('studies', feed.id, 'trials') }, 'All trials'))),
       h('div', { class: 'buttons' }, editor && AMENDED.includes(trial.state) ? correctButton(feed.study, trial, read) : null, forks && trial.told_at ? forkButton(feed.study, trial.id) : null, trial.id > 1 ? at(trial.id - 1, 'Previous trial', 'prev') : null, trial.id < all ? at(trial.id + 1, 'Next trial', 'next') : null),
     );
-    replace(values.body, trial.value === undefined && !trial.values ? h('p', { class: 'panel-note' }, `This trial has no value: it is ${trial.state}.`) : facts(valuesOf(feed.study, trial)), trial.reason ? h('pre', { class: 'reason', tabindex: 0, role: 'group', 'aria-label': 'Reason' }, trial.reason) : null);
+    replace(values.body, trial.value === undefined && !trial.values ? h('p', { class: 'panel-note' }, withoutValue(objective(feed.study), trial)) : facts(valuesOf(feed.study, trial)), trial.reason ? h('pre', { class: 'reason', tabindex: 0, role: 'group', 'aria-label': 'Reason' }, trial.reason) : null);
     const own = settingsOf(feed.study, trial);
     replace(settings.body, trial.candidate === undefined || own.candidate !== undefined ? null : facts([['Candidate', `#${trial.candidate}`], ...(trial.key ? [['Key', trial.key]] : [])]), settingsList(feed.study, own, Infinity), copyButtons(own, 'the settings'));
     replace(about.body, facts(general(trial)));
