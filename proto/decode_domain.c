@@ -66,7 +66,7 @@ static void fill_candidates(wire_object *o, wire_study *study)
     if (points && wire_read_matrix(d, &at, points, SIZE_MAX, &study->points, &study->n_points, &columns)) {
         if (given && dimension != (int64_t)columns) {
             wire_place place = wire_place_member(o->place, "dimension");
-            wire_refuse(d, &place, "must be %zu, since each point has so many numbers", columns);
+            wire_refuse(d, &place, "must be %zu, the number of values in each point", columns);
         }
         dimension = (int64_t)columns;
         given = true;

@@ -85,8 +85,8 @@ static void check_roles(wire_decoder *d, const wire_place *at, const wire_study 
     if (thresholds > 0 && objectives == 1)
         wire_refuse(d, at, "a threshold applies to several objectives only");
     else if (thresholds > 0 && thresholds != objectives)
-        wire_refuse(d, at, "all objectives have a threshold or none has: %zu of %zu do", thresholds,
-                    objectives);
+        wire_refuse(d, at, "either all objectives or none must have a threshold: here %zu of %zu have one",
+                    thresholds, objectives);
 }
 
 static void fill_list(wire_decoder *d, const wire_place *at, const json_t *json, wire_study *study)

@@ -214,7 +214,7 @@ static void fill_parent_range(wire_object *o, const wire_parameter *other, wire_
 {
     wire_place name = wire_place_member(o->place, "parameter"), max = wire_place_member(o->place, "max");
     if (other->type == WIRE_PARAMETER_CATEGORICAL || other->type == WIRE_PARAMETER_BOOLEAN) {
-        wire_refuse(o->decoder, &name, "must be a parameter with numbers, because of min or max");
+        wire_refuse(o->decoder, &name, "must be a parameter with numbers if min or max is given");
         return;
     }
     wire_take_real(o, "min", WIRE_OPTIONAL, &wire_any, &p->parent_min);

@@ -102,7 +102,7 @@ void wire_fill_learn_from(wire_object *definition, wire_study *study)
         for (size_t k = 0; k < i; k++)
             if (source->study && study->learn_from[k].study &&
                 strcmp(source->study, study->learn_from[k].study) == 0)
-                wire_refuse(d, &place, "is in the list already");
+                wire_refuse(d, &place, "is already in the list");
     }
 }
 

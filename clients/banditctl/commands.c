@@ -23,7 +23,7 @@ static const command commands[] = {
     {"study create", "FILE [NAME=TABLE…]", 1, ANY, 0, command_study_create,
      "create a study from its definition (JSON) and print its id; - reads standard input",
      "TABLE is a .csv, .json or .ndjson file with the words of the categorical parameter NAME and their features. In CSV the "
-     "column of the words is called NAME or key. The parameter has no values in FILE then."},
+     "column of the words is called NAME or key. FILE must then have no values for this parameter."},
     {"study import", "FILE [ID]", 1, 2, 0, command_study_import,
      "recreate a study from the output of `export`, under another ID if one is given, and print its id; - reads standard "
      "input",

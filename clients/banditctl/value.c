@@ -61,7 +61,8 @@ bool value_read(const char *text, bool *value, double *number, char **values, ch
         wire_write_json(&w, json);
         *values = writer_text(&w, &size);
     } else {
-        snprintf(why, 256, "no value: '%.140s' is not a finite number or a JSON object of such", text);
+        snprintf(why, 256, "no value: '%.140s' is not a finite number or a JSON object of finite numbers",
+                 text);
     }
     json_decref(json);
     return is_object;

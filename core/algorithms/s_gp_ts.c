@@ -57,8 +57,8 @@ static bandit_status check(const bandit_options *options, size_t dimension, band
                            "\"features\" requires `features` to be \"eigen\"");
     if (options->posterior == BANDIT_POSTERIOR_FEATURES && options->prior_features > 0 &&
         options->prior_features < options->inducing && type != BANDIT_KERNEL_LINEAR)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "prior_features", "must be at least `inducing`, %zu",
-                           options->inducing);
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "prior_features",
+                           "must be at least `inducing`, which is %zu", options->inducing);
     bandit_status status =
         bandit_check_schedule(options->inducing, "inducing", BANDIT_MAX_INDUCING, options->horizon, err);
     if (status != BANDIT_OK)

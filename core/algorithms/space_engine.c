@@ -296,7 +296,7 @@ bandit_status bandit_space_engine_restore(bandit_engine *engine, const bandit_ch
     for (size_t i = 0; status == BANDIT_OK && e->dictionary == BANDIT_SPACE_PULLED && i < b->ledger.n; i++) {
         if (b->n_dictionary != b->ledger.n || b->dictionary[i] != b->ledger.sums[i].arm)
             status = bandit_fail(err, BANDIT_INVALID_STATE, "",
-                                 "the stored dictionary is not of all pulled points");
+                                 "the stored dictionary does not consist of all pulled points");
     }
     if (status == BANDIT_OK && b->has_model)
         status = bandit_space_build(e, b, err);

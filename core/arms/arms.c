@@ -223,9 +223,10 @@ bandit_status bandit_arms_check_ranges(const double *low, const double *high, si
     for (size_t j = 0; j < dimension; j++) {
         double range = high[j] - low[j];
         if (scaling == BANDIT_SCALING_NONE && !(fmax(high[j], -low[j]) <= largest_feature))
-            return bandit_fail(err, BANDIT_INVALID_ARMS, "",
-                               "column %zu has a value beyond %g, the most without scaling", j,
-                               largest_feature);
+            return bandit_fail(
+                err, BANDIT_INVALID_ARMS, "",
+                "column %zu has a value beyond %g, the largest that is allowed without scaling", j,
+                largest_feature);
         if (scaling == BANDIT_SCALING_NONE || range == 0.0)
             continue;
         if (!isfinite(range) || !isfinite(1.0 / (range * part)))
@@ -244,7 +245,7 @@ bandit_status bandit_arms_check_appended(const bandit_arms *arms, const double *
             double x = (rows[i * arms->dimension + j] - arms->shift[j]) * arms->factor[j];
             if (!(fabs(x) <= largest_feature))
                 return bandit_fail(err, BANDIT_INVALID_ARMS, "",
-                                   "row %zu, column %zu is too far from the candidates that there are", i, j);
+                                   "row %zu, column %zu is too far from the existing candidates", i, j);
         }
     return BANDIT_OK;
 }

@@ -312,7 +312,7 @@ static bandit_status enumerate_allowed(bandit_arms *arms, bandit_error *err)
     if (status == BANDIT_OK)
         status = l.status;
     if (status == BANDIT_OK && !complete)
-        status = bandit_fail(err, BANDIT_INVALID_ARMS, "", "the space has too many points to look at");
+        status = bandit_fail(err, BANDIT_INVALID_ARMS, "", "the space has too many points to count");
     if (status == BANDIT_OK)
         arms->space->closed = true;
     else

@@ -105,7 +105,7 @@ static bandit_status check_sources(const bandit_options *options, bandit_error *
         return BANDIT_OK;
     if (options->algorithm != BANDIT_LOG_EI || !learns || options->n_metrics > 0)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "",
-                           "sources are for log_ei with one metric and learned hyper-parameters");
+                           "sources require log_ei with one metric and learned hyper-parameters");
     if (options->n_sources > BANDIT_MOST_SOURCES)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "", "there are at most %d sources",
                            BANDIT_MOST_SOURCES);

@@ -29,8 +29,7 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "lengthscale for all features, one for each, or \"auto\", which learns one for each."),
     OPTION(LAMBDA, lambda, REAL,
            "Regularization, in the units of the model. The default is 1 + 2/horizon for igp_ucb, gp_ts and "
-           "pi_gp_ucb, and otherwise the noise variance, at least 1e-6 (1e-9 where it is learned in a space "
-           "that is not listed). \"auto\" asks for the noise variance.",
+           "pi_gp_ucb, and otherwise the noise variance, at least 1e-6 (1e-9 if it is learned in an open space). \"auto\" uses the noise variance.",
            ABOVE(0.0)),
     OPTION(NOISE_STD, noise_std, REAL,
            "Standard deviation of the noise of one evaluation; \"auto\" learns it.",
@@ -51,7 +50,7 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "Oversampling of the dictionary.",
            ABOVE(0.0), .has_default = true),
     OPTION(RATIO_BOUND, ratio_bound, REAL,
-           "How far variances may shrink within a batch before it ends.",
+           "A batch ends when variances may have shrunk by more than this factor.",
            AT_LEAST(1.0), .has_default = true),
     OPTION(BATCH_RULE, batch_rule, WORD,
            "Which bound on the ratio of variances ends a batch.",
@@ -69,7 +68,7 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "Largest batch.",
            AT_LEAST(1.0), .has_default = true),
     OPTION(INIT, init, WORD,
-           "The first picks: one at random, or the most uncertain ones until none is above 1/parallelism.",
+           "The first picks: one at random, or the most uncertain candidates, until no variance is above 1/parallelism.",
            WORDS("uniform", "uncertainty"), .has_default = true),
     OPTION(GAMMA, gamma, WORD,
            "Information gain in the width: that of the pulls so far, its bound for the kernel, or a number.",
@@ -84,7 +83,7 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "Probability of a random candidate.",
            .low = 0.0, .high = 1.0, .has_default = true),
     OPTION(ZETA, zeta, REAL,
-           "Least improvement that counts, in units of the reward.",
+           "Smallest improvement that counts, in units of the reward.",
            AT_LEAST(0.0), .has_default = true),
     OPTION(AGREEING_REPEATS, agreeing_repeats, REAL,
            "On candidates and enumerated spaces: the largest share of trials that measure a candidate again as long "
@@ -100,17 +99,17 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            WORDS("quartiles", "better_half", "in_turn")),
     OPTION(SOURCE_TRUST, source_trust, WORD,
            "How far a study with learn_from trusts the older studies while it has few results: as far as they make the "
-           "results more likely (evidence), or less where the older studies contradict each other (agreement). New "
+           "results more likely (evidence), or less if the older studies contradict each other (agreement). New "
            "studies have agreement; studies that are older than this option have evidence.",
            WORDS("evidence", "agreement")),
     OPTION(POPULATION, population, INTEGER,
-           "Number of candidates that are alive.",
+           "Size of the population.",
            AT_LEAST(1.0), .has_default = true),
     OPTION(SAMPLE, sample, INTEGER,
            "Number of members of the population drawn for each tournament.",
            AT_LEAST(1.0), .has_default = true),
     OPTION(POSTERIOR, posterior, WORD,
-           "What the sampled posterior stands on: inducing points, a dictionary by leverage scores, or "
+           "Basis of the sampled posterior: inducing points, a dictionary by leverage scores, or "
            "eigenfunctions.",
            WORDS("svgp", "dtc", "features"), .has_default = true),
     OPTION(FEATURES, features, WORD,
@@ -118,16 +117,16 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "dimensions.",
            WORDS("rff", "eigen"), .has_default = true),
     OPTION(INDUCING, inducing, INTEGER,
-           "Number of inducing points; 0 sets it by the horizon.",
+           "Number of inducing points; with 0 it depends on the horizon.",
            AT_LEAST(0.0), .has_default = true),
     OPTION(PRIOR_FEATURES, prior_features, INTEGER,
-           "Number of features of the prior; 0 sets it by the horizon.",
+           "Number of features of the prior; with 0 it depends on the horizon.",
            AT_LEAST(0.0), .has_default = true),
     OPTION(DPP_STEPS, dpp_steps, INTEGER,
-           "Exchanges per draw of the inducing points.",
+           "Exchange steps of the Markov chain per draw of the inducing points.",
            AT_LEAST(0.0), .has_default = true),
     OPTION(INITIAL_CELLS, initial_cells, INTEGER,
-           "Cells per side of the first cover; 0 sets it by the horizon.",
+           "Cells per side of the first cover; with 0 it depends on the horizon.",
            AT_LEAST(0.0), .has_default = true),
     OPTION(IN_FLIGHT, in_flight, WORD,
            "In an open space: a pick takes all points in flight into account (all), or the first hundred and, of the "

@@ -296,7 +296,8 @@ static bandit_status refitting_restore(bandit_engine *engine, const bandit_check
     if (status != BANDIT_OK)
         return status;
     if (!errors_fit(&e->errors, &e->ledger))
-        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the told errors do not fit the results");
+        return bandit_fail(err, BANDIT_INVALID_STATE, "",
+                           "the reported standard errors do not fit the results");
     if (!bandit_refitting_reserve_mapped(e, e->ledger.n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_refitting_map_ledger(e, &e->fitted, &e->ledger, &e->errors);

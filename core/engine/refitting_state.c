@@ -176,7 +176,7 @@ static bandit_status read_rows(bandit_refitting_engine *e, uint64_t n, size_t le
 {
     bandit_told_errors *errors = &e->errors;
     if (n > left / sizeof(bandit_error_row))
-        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored errors are cut off");
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored standard errors are truncated");
     if (!bandit_reserve((void **)&errors->rows, &errors->capacity, (size_t)n, sizeof *errors->rows))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (n > 0)

@@ -19,8 +19,8 @@ static bandit_status check_algorithm(const bandit_engine *engine, bandit_error *
     if (!bandit_algorithm_has_model(o->algorithm))
         return bandit_fail(err, BANDIT_UNSUPPORTED, "", "%s has no model", name);
     if (o->algorithm == BANDIT_PI_GP_UCB)
-        return bandit_fail(err, BANDIT_UNSUPPORTED, "", "%s has a model of each cell, not one of all points",
-                           name);
+        return bandit_fail(err, BANDIT_UNSUPPORTED, "",
+                           "%s has a separate model for each cell, and none for all points", name);
     if (o->algorithm == BANDIT_S_GP_TS && o->posterior == BANDIT_POSTERIOR_FEATURES)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "", "the posterior on features cannot be examined");
     return BANDIT_OK;

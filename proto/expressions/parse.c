@@ -37,7 +37,7 @@ static void match_words(parser *p, operand *a, operand *b, bool order)
     else if (b->type == LITERAL)
         find_word(p, b, named);
     else if (!same_words(a->name, b->name))
-        parser_fail(p, a->from, "two parameters are compared that do not have the same words");
+        parser_fail(p, a->from, "the two compared parameters do not have the same words");
     if (order && named->type == WORDS && !(named->name->ordered))
         parser_fail(p, a->from, "the words of '%.60s' have no order: use = or !=", named->name->name);
 }
@@ -167,7 +167,7 @@ static void add_part(parser *p, uint32_t root)
     if (!tree_describe(e, part, p->names))
         p->no_memory = true;
     else if (part->n == 0)
-        parser_fail(p, 0, "names no parameter");
+        parser_fail(p, 0, "does not name a parameter");
     else if (!part->equality && asks_equation(p, root, true))
         parser_fail(
             p, 0,

@@ -143,8 +143,8 @@ static void stored_list(void *arg, store_status status, int64_t study, int64_t l
     (void)study;
     (void)last_seq;
     if (status == STORE_OK && !notify_set(n->request->app->notify, n->receivers))
-        log_event(LOG_ERROR, "nobody_is_notified", "reason", "no memory, or no thread; restart the server",
-                  NULL);
+        log_event(LOG_ERROR, "nobody_is_notified", "reason",
+                  "out of memory, or a thread could not be started; restart the server", NULL);
     if (status == STORE_OK) {
         log_event(LOG_INFO, "notify_set", "receivers", log_format("%zu", n->receivers->n), "by",
                   n->request->caller.id, NULL);

@@ -112,8 +112,10 @@ static bool set_answer(http_request *request, const store_token *token, const ch
 static store_status attach(const http_request *request, const char *id, store_write *write)
 {
     char detail[160];
-    snprintf(detail, sizeof detail,
-             "this request made the token %s, which is shown only once: revoke it and make another", id);
+    snprintf(
+        detail, sizeof detail,
+        "this request created the token %s, whose text is shown only once: revoke it and create another one",
+        id);
     return idempotency_attach_problem(request, 0, write, 409, "Conflict", detail);
 }
 

@@ -199,7 +199,7 @@ static bool open_import(http_request *request)
 static void answer_exists(http_request *request)
 {
     const incoming *in = request->context;
-    http_answer_problem(request, 409, NULL, "there is a study '%s' already%s", rebuild_id(in->rebuild),
+    http_answer_problem(request, 409, NULL, "study '%s' already exists%s", rebuild_id(in->rebuild),
                         request->idempotency_key ? ", or a request with this Idempotency-Key" : "");
 }
 
@@ -435,7 +435,8 @@ static void fork_study(http_request *request, const wire_fork *wanted)
     fork_point point = {0};
     store_error error = {0};
     if (*request->caller.study) {
-        http_answer_problem(request, 403, NULL, "a token for one study cannot make another");
+        http_answer_problem(request, 403, NULL,
+                            "a token that is limited to one study cannot create another study");
         return;
     }
     store_status status = store_read_study(request->app->store, request->study, take_source, &point, &error);

@@ -35,7 +35,7 @@ static void begin_line(void)
 static void answer(http_request *request, const engine_outcome *out, wire_writer *w)
 {
     if (out->stored == STORE_NOT_FOUND)
-        http_answer_problem(request, 404, NULL, "there is no such trial any more");
+        http_answer_problem(request, 404, NULL, "this trial no longer exists");
     else if (out->stored != STORE_OK)
         http_answer_store_problem(request, out->stored);
     else if (out->error.status != BANDIT_OK)

@@ -171,7 +171,7 @@ void config_warn_of_unknown(void)
         if (strncmp(*variable, "BANDITD_", 8) == 0 && !is_known_variable(*variable, n))
             log_event(LOG_WARN, "unknown_variable", "name",
                       log_format("%.*s", n > 100 ? 100 : (int)n, *variable), "hint",
-                      "no option has this variable: banditd serve --help lists them", NULL);
+                      "no option uses this variable: banditd serve --help lists the variables", NULL);
     }
 }
 

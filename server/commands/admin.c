@@ -54,7 +54,7 @@ static void print_help(const admin_command *command)
     if (!names_both)
         printf("  %-24s %s\n", "--db PATH", "SQLite file (BANDITD_DB; default ./banditd.db)");
     if (!names_both && strcmp(command->name, "backup") != 0)
-        printf("  %-24s %s\n", "--database URI", "PostgreSQL database in place of it (BANDITD_DATABASE)");
+        printf("  %-24s %s\n", "--database URI", "PostgreSQL database in place of --db (BANDITD_DATABASE)");
     if (bit_of(command) & (FOR_CHECK | FOR_COPY))
         printf("  %-24s %s\n  %-24s %s\n", "--threads N",
                "number of planning threads (BANDITD_THREADS; default: one per core)", "--study-memory SIZE",
@@ -236,7 +236,7 @@ const admin_command admin_commands[] = {
      "Checks the file, its keys, its counters and the checksums of log entries. Rebuilds each study from its log\n"
      "alone and compares it with the stored study. Replans every batch: on the same kind of machine the engine\n"
      "must choose exactly the same trials.\n\n"
-     "The database is only read, as it is at one moment. A server may be running; its write-ahead log then grows\n"
+     "It only reads the database, in its state at one moment. A server may be running; its write-ahead log then grows\n"
      "until the check has finished, so on a busy server check a backup instead.\n\n"
      "Exit status: 0 no problems, 3 problems (one line each), 1 the check failed, 2 wrong usage.",
      admin_check},

@@ -123,7 +123,7 @@ static store_status make_copy(copying *c)
     if (!status && errors.n > 0) {
         say_problem(c, "study %s: %s", c->id, errors.items[0].detail);
     } else if (!status && *c->differs_in) {
-        say_problem(c, "study %s: its copy differs (%s), and was removed: banditd check says more", c->id,
+        say_problem(c, "study %s: its copy differs (%s) and was removed: banditd check says more", c->id,
                     c->differs_in);
     } else if (!status) {
         c->copied++;
@@ -157,7 +157,7 @@ static store_status copy_study(copying *c)
     if (!status)
         status = compare(c, other);
     if (!status && *c->differs_in) {
-        say_problem(c, "study %s: %s has another one of this id, which differs (%s) and stays as it is",
+        say_problem(c, "study %s: %s already has a different study with this id (%s), which was not changed",
                     c->id, c->to_name, c->differs_in);
     } else if (!status) {
         c->present++;

@@ -196,7 +196,7 @@ static bool start(running *r, server_config *options, const char *address, char 
         bool is_named = r->app.metrics && !r->app.auth; /* auth_open has logged the reason */
         log_event(LOG_ERROR, "start_failed", "part", missing_part(r), "hint",
                   is_named ? "the line before this one gives the reason"
-                           : "is the memory, the number of threads or of open files limited?",
+                           : "check the limits on memory, threads and open files",
                   NULL);
         stop(r);
     }

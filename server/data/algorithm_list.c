@@ -122,7 +122,7 @@ static void encode_max_arm_failures(wire_writer *w)
     const wire_algorithm_field *field = algorithm_field(MAX_ARM_FAILURES_NAME);
     encode_begin(w, field);
     wire_integer_value(w, MAX_ARM_FAILURES_DEFAULT);
-    encode_end(w, field, "A candidate that has failed so many times in a row is withheld.");
+    encode_end(w, field, "After this number of failures in a row, a candidate is withheld.");
 }
 
 static void encode_algorithm(wire_writer *w, bandit_algorithm algorithm)

@@ -87,7 +87,7 @@ void algorithm_kernel_complete(wire_kernel *kernel, wire_domain_type domain, com
         if (kernel->type && (strcmp(kernel->type, "precomputed") == 0) != precomputed)
             wire_errors_add(
                 found->errors, "/algorithm/kernel/type",
-                "\"precomputed\" requires a domain of type \"precomputed\", and such a domain this kernel");
+                "\"precomputed\" requires a domain of type \"precomputed\", and such a domain requires this kernel");
     } else if (precomputed) {
         wire_errors_add(found->errors, "/algorithm/kernel/type",
                         "must be \"precomputed\" for a domain of type \"precomputed\"");

@@ -141,7 +141,7 @@ static void check_several(const wire_study *request, wire_errors *errors)
         wire_errors_add(errors, "/stopping", "applies to one objective only");
     if (wire_stops_by_model(request))
         wire_errors_add(errors, "/stop_when",
-                        "of these rules only \"cost\" is available with several objectives or bounds");
+                        "with several objectives or bounds, only the rule \"cost\" is available");
 }
 
 wire_status study_config_complete(wire_study *request, wire_errors *errors)

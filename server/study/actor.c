@@ -130,7 +130,7 @@ bool study_is_meant(const study *s, study_request *request, int64_t number)
     bool meant = s->number == number;
     if (!meant)
         reply_problem(request, REPLY_CONFLICT, NULL,
-                      "the study was deleted during this request, and another one has its id");
+                      "the study was deleted during this request, and another study now has its id");
     return meant;
 }
 

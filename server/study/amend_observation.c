@@ -77,7 +77,7 @@ static bool read_value(const study *s, wire_result *result, const store_imported
     char *read = NULL;
     *recorded = NULL;
     if (result->outcome == WIRE_INFEASIBLE)
-        wire_errors_add(errors, "/state", "must be \"failed\": it takes the imported value back");
+        wire_errors_add(errors, "/state", "must be \"failed\": it withdraws the imported value");
     bool fine = result_values_read(s->config, result, "", &read, errors) && errors->n == 0;
     if (fine)
         *recorded = result_values_amended(s->config, result, was->recorded, read);

@@ -67,7 +67,7 @@ static void created(void *arg, store_status status, int64_t number, int64_t last
         reply_release(request);
     } else if (status == STORE_EXISTS) {
         request->held = false;
-        reply_problem(request, REPLY_CONFLICT, NULL, "there is a study '%s' already%s", c->id,
+        reply_problem(request, REPLY_CONFLICT, NULL, "study '%s' already exists%s", c->id,
                       request->key ? ", or a request with this Idempotency-Key" : "");
     } else if (status == STORE_TOO_MANY) {
         request->held = false;

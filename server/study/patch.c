@@ -125,7 +125,7 @@ static wire_status changed_definition(char **text, study_config **config, const 
         definition->min_in_flight = patch->min_in_flight;
     if (given_rules && wire_stops_by_model(definition) && wire_has_several(definition))
         wire_errors_add(errors, "/stop_when",
-                        "of these rules only \"cost\" is available with several objectives or bounds");
+                        "with several objectives or bounds, only the rule \"cost\" is available");
     patch_metrics(definition, patch, errors);
     status = errors->n > 0 ? WIRE_INVALID : patch->n_metrics > 0 ? check_goals(definition, errors) : WIRE_OK;
     if (status != WIRE_OK) {

@@ -382,9 +382,8 @@ void stop_when_reason(char *out, size_t size, const wire_stop_when *rule, bool m
     if (rule->rule == WIRE_STOP_COST)
         snprintf(out, size, "cost: the results have cost %.6g or more", rule->total);
     else if (rule->rule == WIRE_STOP_TARGET)
-        snprintf(out, size,
-                 "target: the model expects at %s %.6g, even with two standard deviations against it",
-                 minimize ? "most" : "least", rule->value);
+        snprintf(out, size, "target: the model expects %s %.6g, even with two standard deviations against it",
+                 minimize ? "at most" : "at least", rule->value);
     else
         snprintf(out, size, "stagnation: the last %lld results gained at most %.6g interquartile ranges",
                  (long long)rule->results, rule->gain);

@@ -117,7 +117,7 @@ static store_status judge_told(study *s, telling *t, size_t i, trial *target)
     if (status != STORE_OK)
         return status;
     if (late == LATE_NEVER_ISSUED)
-        refuse(t, i, "attempt", false, "the trial has had no such attempt");
+        refuse(t, i, "attempt", false, "the trial had no such attempt");
     else if (told.has_value && target->has_value && late == LATE_SAME)
         t->verdicts[i] = DUPLICATE;
     else if (told.has_value && target->has_value && late == LATE_NEW)
@@ -135,7 +135,7 @@ static store_status judge_trial(study *s, telling *t, size_t i, trial *target)
     if (!open && !expired)
         return judge_told(s, t, i, target);
     if (result->attempt.given && result->attempt.value > target->attempt) {
-        refuse(t, i, "attempt", false, "the trial has had no such attempt");
+        refuse(t, i, "attempt", false, "the trial had no such attempt");
     } else if (target->state == TRIAL_QUEUED && target->attempt == 0) {
         refuse(t, i, "trial", true, "the trial is queued: no worker has it");
     } else {

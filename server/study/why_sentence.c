@@ -33,7 +33,7 @@ static void of_a_score(char out[WHY_SENTENCE], const why_facts *f)
     if (f->has_nearest && f->distance == 0.0)
         of_a_measured_point(out, f);
     else if (!f->has_nearest || f->left > much)
-        snprintf(out, WHY_SENTENCE, "Explores: far from anything measured.");
+        snprintf(out, WHY_SENTENCE, "Explores: this point is far from all measured points.");
     else if (f->nearest > 0 && f->nearest == f->leader)
         snprintf(out, WHY_SENTENCE, "Refines %s, the best so far.", name);
     else if (by_ignorance)

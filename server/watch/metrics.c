@@ -257,7 +257,7 @@ static void put_database(FILE *out, const store_statistics *s)
     put_one(out, "banditd_database_reconnects_total", "counter", (double)s->reconnects,
             "Connections to the PostgreSQL database that were opened after one was lost.");
     begin(out, "banditd_database_ambiguous_commits_total", "counter",
-          "Commits whose answer was lost, by what had become of them.");
+          "Commits whose answer was lost, by outcome.");
     fprintf(out, "banditd_database_ambiguous_commits_total{outcome=\"happened\"} %" PRIu64 "\n",
             s->ambiguous_happened);
     fprintf(out, "banditd_database_ambiguous_commits_total{outcome=\"lost\"} %" PRIu64 "\n",
@@ -291,7 +291,7 @@ static void put_store(FILE *out, app *a)
     fprintf(out, "banditd_queue_length{queue=\"writer\"} %" PRIu64 "\n", statistics.queued_writes);
     put_one(out, "banditd_pool_threads", "gauge", (double)c.permits, "Threads that may compute at once.");
     put_one(out, "banditd_computing_threads", "gauge", (double)c.threads,
-            "Threads that compute or may be put down in a computation.");
+            "Threads that compute, or whose computation may be suspended.");
     put_one(out, "banditd_computing_step_seconds_max", "gauge", c.longest_step,
             "Longest processor time so far in which a computation could not be interrupted.");
 }

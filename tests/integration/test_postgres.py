@@ -311,7 +311,7 @@ def test_a_pooler_is_refused(case):
         refused = lambda: run_to_end("check", "--database", through)
         eventually(lambda: "onnection refused" not in refused()[2], "the pooler")
         status, out, err = run_to_end("serve", "--listen", "127.0.0.1:0", "--database", through)
-        assert status == 1 and "there is a connection pooler before the database" in err, (out, err)
+        assert status == 1 and "this is the address of a connection pooler" in err, (out, err)
     finally:
         pooler.terminate()
         pooler.wait()

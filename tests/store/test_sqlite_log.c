@@ -128,7 +128,7 @@ static void a_flipped_bit_is_not_a_torn_end(void **state)
         take_remains(kept, remains);
         flip(beside(remains, "-wal").text, places[i], (int)(i % 8));
         long size = size_of(remains);
-        expect_refused(remains, STORE_CORRUPT, "acknowledged commits lie behind");
+        expect_refused(remains, STORE_CORRUPT, "acknowledged commits follow");
         assert_int_equal(size_of(remains), size); /* untouched */
         take_remains(kept, remains);
         assert_int_equal(count_studies(remains), 40);

@@ -11,7 +11,7 @@
     X(BANDIT_UNSUPPORTED, "not supported by this algorithm")                                                 \
     X(BANDIT_MEMORY_LIMIT, "would need more memory than allowed")                                            \
     X(BANDIT_NUMERICAL, "numerical breakdown")                                                               \
-    X(BANDIT_CANCELLED, "given up") /* bandit_pause said so */
+    X(BANDIT_CANCELLED, "cancelled") /* bandit_pause said so */
 
 typedef enum bandit_status {
 #define X(name, text) name,

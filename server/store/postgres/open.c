@@ -22,8 +22,7 @@ store_status pg_refuse_unfit(pg_connection *c, bool writes, store_error *err)
     if (!status && process != pq.PQbackendPID(c->conn))
         status = store_fail(
             err, STORE_FOREIGN,
-            "there is a connection pooler before the database, and banditd needs sessions of its own: "
-            "give it the address of PostgreSQL itself");
+            "this is the address of a connection pooler, and banditd needs sessions of its own: give it PostgreSQL's own address");
     if (!status)
         status = pg_read_text(c, "SHOW server_encoding", found, sizeof found, err);
     if (!status && strcmp(found, "UTF8") != 0)

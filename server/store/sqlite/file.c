@@ -104,7 +104,7 @@ static store_status take_file(sqlite_store *s, store_error *err)
         close(s->file);
         s->file = -1;
     }
-    return store_fail(err, STORE_IO, "%s is being replaced again and again", s->path);
+    return store_fail(err, STORE_IO, "%s is being replaced repeatedly", s->path);
 }
 
 static store_status open_folder(sqlite_store *s, store_error *err)
@@ -279,9 +279,10 @@ store_status sqlite_look(sqlite_store *s, file_part part, store_error *err)
     }
     if (fault) {
         atomic_store(&s->moved, true);
-        log_event(LOG_ERROR, "database_replaced", "db", s->path, "reason", fault, "hint",
-                  "no write is accepted any more; stop the server, put the right file in its place, start it",
-                  NULL);
+        log_event(
+            LOG_ERROR, "database_replaced", "db", s->path, "reason", fault, "hint",
+            "no write is accepted any more; stop the server, put the right file back, and start the server",
+            NULL);
     }
     if (!atomic_load(&s->moved))
         return STORE_OK;

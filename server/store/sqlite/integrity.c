@@ -61,8 +61,8 @@ static store_status check_log(const char *path, store_check_row *problem, void *
     store_status status = sqlite_find_log_break(path, &commits, &at, err);
     if (!status && commits > 1) {
         snprintf(text, sizeof text,
-                 "damaged: the write-ahead log is broken at byte %lld, and %zu commits lie behind",
-                 (long long)at, commits);
+                 "damaged: the write-ahead log is broken at byte %lld, and %zu commits follow", (long long)at,
+                 commits);
         problem(arg, text);
     }
     return status;

@@ -66,7 +66,7 @@ sql_connection *sqlite_begin_read(store *base, store_status *status, store_error
     sqlite_store *s = sqlite_of(base);
     if (s->snapshot) { /* its transaction is already open */
         if (s->writer.n_suspended == sizeof s->writer.suspended / sizeof *s->writer.suspended) {
-            *status = store_fail(err, STORE_BUSY, "too many reads of a snapshot are inside each other");
+            *status = store_fail(err, STORE_BUSY, "reads of a snapshot are nested too deeply");
             return NULL;
         }
         s->writer.suspended[s->writer.n_suspended++] = s->writer.started;

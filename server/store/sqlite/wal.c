@@ -222,17 +222,16 @@ store_status sqlite_check_log(const char *path, store_error *err)
     if (stat(wal, &st) || st.st_size <= header_bytes)
         return STORE_OK;
     if (stat(path, &st) == 0 && st.st_size == 0)
-        return store_fail(
-            err, STORE_MOVED,
-            "%s is empty, but there is its write-ahead log %s: put the database back, or remove "
-            "the log to begin with an empty database",
-            path, wal);
+        return store_fail(err, STORE_MOVED,
+                          "%s is empty, but its write-ahead log %s exists: put the database back, or remove "
+                          "the log to begin with an empty database",
+                          path, wal);
     store_status status = sqlite_find_log_break(path, &commits, &at, err);
     if (!status && commits > 1)
-        return store_fail(err, STORE_CORRUPT,
-                          "%s is damaged at byte %lld, and %zu acknowledged commits lie behind: restore a "
-                          "backup; or give them up: keep a copy, then run: truncate -s %lld %s",
-                          wal, (long long)at, commits, (long long)at, wal);
+        return store_fail(
+            err, STORE_CORRUPT,
+            "%s is damaged at byte %lld, and %zu acknowledged commits follow the damage: restore a backup; or, to give these commits up, keep a copy, then run: truncate -s %lld %s",
+            wal, (long long)at, commits, (long long)at, wal);
     log_marks file, both;
     if (!status)
         status = read_both(path, &file, &both, err);
@@ -240,7 +239,7 @@ store_status sqlite_check_log(const char *path, store_error *err)
         return store_fail(
             err, STORE_MOVED,
             "%s is not the write-ahead log of %s: if you have put a backup in its place, remove "
-            "%s and %s-shm; if not, put the database back to which the log belongs",
+            "%s and %s-shm; if not, put back the database that the log belongs to",
             wal, path, wal, path);
     return status;
 }

@@ -42,7 +42,7 @@ export function bulkActions(chosen, done) {
     return inState('finished')(list);
   }
   async function label(list) {
-    const text = await ask({ title: `Label ${studies(list.length)}`, text: 'A label that a study has already with this key is replaced.', label: 'Label, as key:value', action: 'Label', valid: (x) => /^[^:]+:.+$/.test(x) });
+    const text = await ask({ title: `Label ${studies(list.length)}`, text: 'An existing label with this key is replaced.', label: 'Label, as key:value', action: 'Label', valid: (x) => /^[^:]+:.+$/.test(x) });
     if (text === null) return false;
     const [key, ...rest] = text.split(':');
     await each(list, 'labelled', (study) => patch(studyPath(study.id), { labels: { ...study.labels, [key.trim()]: rest.join(':').trim() } }));

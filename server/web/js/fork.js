@@ -46,7 +46,7 @@ async function fork(study, trial) {
     try {
       const made = await post(studyPath(study.id, '/fork'), requestOf(study, wanted));
       dialog.close();
-      toast(`${made.id} goes on from here by itself.`);
+      toast(`${made.id} is now a separate study.`);
       go(`${address('compare')}?${new URLSearchParams({ studies: `${study.id},${made.id}`, after: wanted.at_trial ?? handedOut(study) })}`);
     } catch (error) {
       for (const field of [...fields, ...more]) field.fail(error.errors?.find((e) => `${e.pointer}/`.startsWith(`${field.pointer}/`))?.detail ?? null);
@@ -59,7 +59,7 @@ async function fork(study, trial) {
     'dialog',
     { class: 'dialog', 'aria-labelledby': title },
     h('h2', { id: title }, trial ? `Fork ${study.id} after trial ${count(trial)}` : `Fork ${study.id}`),
-    h('p', {}, 'The fork has the same results, and the same definition except for what you change here. What happens in one of the two does not touch the other.'),
+    h('p', {}, 'The fork has the same results, and the same definition except for what you change here. Later changes in one do not affect the other.'),
     wrong,
     fields.map((field) => field.element),
     others,

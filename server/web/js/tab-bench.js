@@ -235,7 +235,7 @@ export async function benchTab(element, feed, signal) {
   const saveEverything = actionButton('Save all that are filled in', { class: 'small primary' }, saveAll);
   const ask = actionButton('Get trials', { class: 'primary' }, getTrials);
   replace(mine.tools, plate.element, saveEverything);
-  if (!worker) mine.note('Your token allows to look only. To enter results you need one with the role “worker”.');
+  if (!worker) mine.note('Your token is read-only. To enter results you need one with the role “worker”.');
   for (const button of [ask, saveEverything]) button.disabled = !worker;
 
   const read = refresher(() => guarded(mine, 'trials', readMine, signal), signal, 1000);

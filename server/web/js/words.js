@@ -10,7 +10,7 @@ export const WORDS = [
   ['Lease, reserved', 'The time for which a trial belongs to a worker. When it is over, another worker gets the trial.'],
   ['Attempt', 'One time that a trial was handed out.'],
   ['Infeasible', 'These settings cannot be evaluated. The model avoids them, other than after a failure.'],
-  ['Imported result', 'A result that was measured elsewhere. The model uses it, but it is no trial.'],
+  ['Imported result', 'A result that was measured elsewhere. The model uses it, but it is not a trial.'],
   ['Standard error', 'How exact a reported value is: the standard deviation of its error.'],
   ['Horizon', 'The number of trials after which a study is finished.'],
   ['Model, predicted', 'What the study has learned: an expected value (mean) for any settings, and how sure it is.'],

@@ -133,7 +133,7 @@ static void test_refused(void **state)
          "must not be a parameter of type \"double\", except with min or max"},
         {BOTH("'type':'boolean'", "'type':'boolean','active_when':{'parameter':'a','min':1}"),
          "/domain/parameters/1/active_when/parameter",
-         "must be a parameter with numbers, because of min or max"},
+         "must be a parameter with numbers if min or max is given"},
         {BOTH(NUMBER, "'type':'boolean','active_when':{'parameter':'a','min':2,'max':1}"),
          "/domain/parameters/1/active_when/max", "must be at least min"},
         {BOTH(NUMBER, "'type':'boolean','active_when':{'parameter':'a','min':'x'}"),

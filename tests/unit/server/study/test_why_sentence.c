@@ -42,10 +42,10 @@ static void scores(void **state)
     f.promise = f.ignorance = (double)NAN;
     says(&f, "Refines trial 98.");
     f.left = 0.9;
-    says(&f, "Explores: far from anything measured.");
+    says(&f, "Explores: this point is far from all measured points.");
     f = usual();
     f.has_nearest = false;
-    says(&f, "Explores: far from anything measured.");
+    says(&f, "Explores: this point is far from all measured points.");
     f = usual();
     f.nearest = 0;
     says(&f, "Refines an imported result.");
