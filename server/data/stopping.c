@@ -130,10 +130,9 @@ bool stopping_halving(const stopping_curve *curve, const stopping_curve *const *
 /* The last value up to the step; NaN: there is none. */
 static double value_at(const stopping_curve *curve, int64_t step)
 {
-    size_t n = 0;
-    while (n < curve->n && curve->steps[n] <= step)
-        n++;
-    return n > 0 ? curve->values[n - 1] : (double)NAN;
+    size_t at = find_step(curve, step);
+    at += at < curve->n && curve->steps[at] == step;
+    return at > 0 ? curve->values[at - 1] : (double)NAN;
 }
 
 /* Moments of the pairs of a value at the step and a result. */
