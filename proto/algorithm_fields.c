@@ -36,6 +36,7 @@ const wire_algorithm_field wire_algorithm_fields[] = {
     {FIELD(NUMBER, agreeing_repeats), .range = {.max = 1}},
     {FIELD(WORD, warp_unit), WORDS("quartiles", "better_half", "in_turn")},
     {FIELD(WORD, source_trust), WORDS("evidence", "agreement")},
+    {FIELD(WORD, reference), WORDS("quartile", "second_worst")},
     {FIELD(INTEGER, population), .range = {.min = 1, .max = WIRE_MAX_COUNT}},
     {FIELD(INTEGER, sample), .range = {.min = 1, .max = WIRE_MAX_COUNT}},
     {FIELD(WORD, posterior), WORDS("svgp", "dtc", "features")},

@@ -126,7 +126,7 @@ typedef struct wire_algorithm {
     wire_number parallelism;
     wire_number gamma, gamma_scale, scale, epsilon, zeta; /* gamma: a number, "exact" or "bound" */
     wire_number agreeing_repeats;                         /* absent: the definition is older */
-    char *warp_unit, *source_trust;                       /* NULL: likewise, or it does not apply */
+    char *warp_unit, *source_trust, *reference;           /* NULL: likewise, or it does not apply */
     wire_integer population, sample;
     char *posterior, *features;
     wire_integer inducing, prior_features, dpp_steps, initial_cells;

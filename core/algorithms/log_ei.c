@@ -33,7 +33,7 @@ const bandit_algorithm_entry bandit_log_ei_algorithm = {
             .description = "Log expected improvement, if the best candidate is to be found soon, and what "
                            "the other trials bring does not matter. It is what \"aim\": \"best\" selects.",
             .options = BANDIT_TAKES_MODEL | BANDIT_TAKES(AGREEING_REPEATS) | BANDIT_TAKES(WARP_UNIT) |
-                       BANDIT_TAKES(SOURCE_TRUST) | BANDIT_TAKES(IN_FLIGHT),
+                       BANDIT_TAKES(SOURCE_TRUST) | BANDIT_TAKES(IN_FLIGHT) | BANDIT_TAKES(REFERENCE),
         },
     .list = &bandit_log_ei_list_table,
     .space = &space_table,

@@ -134,6 +134,12 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "point in flight is not picked again while there is another. New studies have once with log_ei and near "
            "with other algorithms; studies that are older than this option have all.",
            WORDS("all", "near", "once")),
+    OPTION(REFERENCE, reference, WORD,
+           "With several objectives without thresholds: the inferred reference point is below the front, and in each "
+           "objective no better than the lower quartile of the means of all tried points (quartile), or than the second "
+           "worst of them (second_worst), so that the search still finds the ends of the front when most of the tried "
+           "points are good. New studies have second_worst; studies that are older than this option have quartile.",
+           WORDS("quartile", "second_worst")),
 };
 /* clang-format on */
 

@@ -53,9 +53,12 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Sets the reference point. `scratch`: n_arms entries. */
-static void infer_reference(bandit_joint *joint, const double *mean, size_t n_arms, const size_t *front,
-                            size_t n_front, double *scratch)
+static void infer_reference(bandit_joint *joint, bandit_reference_rule rule, const double *mean,
+                            size_t n_arms, const size_t *front, size_t n_front, double *scratch)
 {
+    size_t low = n_arms / 4; /* the lower quartile; second_worst is the same for few arms */
+    if (rule == BANDIT_REFERENCE_SECOND_WORST && low > 1)
+        low = 1;
     for (size_t j = 0; j < joint->k; j++) {
         size_t metric = joint->objectives[j];
         double nadir = INFINITY, ideal = -INFINITY, r = INFINITY;
@@ -69,11 +72,12 @@ static void infer_reference(bandit_joint *joint, const double *mean, size_t n_ar
         qsort(scratch, n_arms, sizeof *scratch, compare_numbers);
         if (n_front > 0)
             r = nadir - BELOW_NADIR * (ideal - nadir);
-        joint->reference[j] = fmin(r, scratch[n_arms / 4]);
+        joint->reference[j] = fmin(r, scratch[low]);
     }
 }
 
-static bandit_status set_reference(bandit_joint *joint, const double *mean, size_t n_arms, bandit_error *err)
+static bandit_status set_reference(bandit_joint *joint, bandit_reference_rule rule, const double *mean,
+                                   size_t n_arms, bandit_error *err)
 {
     if (joint->metrics[0].has_threshold) {
         for (size_t j = 0; j < joint->k; j++)
@@ -85,7 +89,7 @@ static bandit_status set_reference(bandit_joint *joint, const double *mean, size
     bandit_status status = BANDIT_OK;
     if (front && scratch) {
         size_t n_front = bandit_front_find(joint->points, joint->n_points, joint->k, front);
-        infer_reference(joint, mean, n_arms, front, n_front, scratch);
+        infer_reference(joint, rule, mean, n_arms, front, n_front, scratch);
     } else {
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
@@ -100,8 +104,8 @@ static bandit_status cover(bandit_joint *joint, bandit_error *err)
 }
 
 bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metrics, size_t n,
-                                 const uint32_t *arms, size_t n_arms, const double *mean, const double *known,
-                                 bandit_error *err)
+                                 bandit_reference_rule rule, const uint32_t *arms, size_t n_arms,
+                                 const double *mean, const double *known, bandit_error *err)
 {
     double best = -INFINITY;
     bandit_status status = BANDIT_OK;
@@ -127,7 +131,7 @@ bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metri
     }
     joint->seeks_bounds = joint->n_points == 0;
     if (status == BANDIT_OK && n_arms > 0)
-        status = set_reference(joint, mean, n_arms, err);
+        status = set_reference(joint, rule, mean, n_arms, err);
     return status == BANDIT_OK && !joint->seeks_bounds ? cover(joint, err) : status;
 }
 

@@ -15,10 +15,11 @@
  * the data, without the picks in flight: a batch may not make a point look better. No value therefore grows
  * within a batch. Without thresholds the reference point is, at the start of a batch,
  *
- *   r_j = min( nadir_j − 0.1 (ideal_j − nadir_j), lower quartile of the means ),
+ *   r_j = min( nadir_j − 0.1 (ideal_j − nadir_j), a low one of the means ),
  *
- * nadir and ideal over F; the quartile keeps the extremes of the front in view while it is short. All of this
- * but the improvement is ours. */
+ * nadir and ideal over F. The low mean is the lower quartile, or the second lowest (bandit_reference_rule). It keeps
+ * the ends of the front in view: of the means of all tried points, the quartile rises as the search finds better
+ * points, and then hides those ends; the second lowest does not. All of this but the improvement is ours. */
 #ifndef CORE_SELECTION_JOINT_H
 #define CORE_SELECTION_JOINT_H
 
@@ -50,11 +51,12 @@ typedef struct bandit_joint {
     bandit_boxes boxes;
 } bandit_joint;
 
-/* Starts a batch. `metrics`: n, the first one an objective. Of the n_arms arms with results, `mean` and `known`
- * have a row of n entries each, as in bandit_outlook. *joint is {0} or used before. Errors: BANDIT_NO_MEMORY. */
+/* Starts a batch. `metrics`: n, the first one an objective. rule: how the reference point is inferred without
+ * thresholds. Of the n_arms arms with results, `mean` and `known` have a row of n entries each, as in bandit_outlook.
+ * *joint is {0} or used before. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metrics, size_t n,
-                                 const uint32_t *arms, size_t n_arms, const double *mean, const double *known,
-                                 bandit_error *err);
+                                 bandit_reference_rule rule, const uint32_t *arms, size_t n_arms,
+                                 const double *mean, const double *known, bandit_error *err);
 void bandit_joint_clear(bandit_joint *joint);
 size_t bandit_joint_memory(const bandit_joint *joint);
 

@@ -208,6 +208,10 @@ void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm,
         default_text(&a->source_trust, "agreement", found);
     else if (a->source_trust)
         wire_errors_add(found->errors, "/algorithm/source_trust", "applies only with \"learn_from\"");
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_REFERENCE) && wire_count_objectives(request) > 1)
+        default_text(&a->reference, "second_worst", found);
+    else if (a->reference)
+        wire_errors_add(found->errors, "/algorithm/reference", "applies only to several objectives");
     if (is_word(a->init, "uncertainty"))
         default_text(&a->init_method, "cholesky", found);
     complete_bounds(a, algorithm, horizon, found);

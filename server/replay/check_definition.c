@@ -67,7 +67,7 @@ static bool has_encoding(const wire_study *definition)
 }
 
 /* Completes the definition. A definition that is older than "aim", "repeats", the method of the first picks, the
- * encoding of words, "agreeing_repeats", "warp_unit", "source_trust", "in_flight" or "stopped" stays without that member,
+ * encoding of words, "agreeing_repeats", "warp_unit", "source_trust", "in_flight", "reference" or "stopped" stays without that member,
  * and keeps its meaning. A definition without an aim means "regret". */
 static wire_status complete(wire_study *definition, wire_errors *problems)
 {
@@ -77,6 +77,7 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
     bool has_unit = definition->algorithm.warp_unit != NULL;
     bool has_choice = definition->algorithm.in_flight != NULL;
     bool has_trust = definition->algorithm.source_trust != NULL;
+    bool has_reference = definition->algorithm.reference != NULL;
     bool learns_stopped = definition->stopping.stopped != NULL;
     wire_status status = study_config_complete(definition, problems);
     if (!has_aim && definition->aim && strcmp(definition->aim, "regret") == 0)
@@ -89,6 +90,8 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
         drop(&definition->algorithm.warp_unit);
     if (!has_trust)
         drop(&definition->algorithm.source_trust);
+    if (!has_reference)
+        drop(&definition->algorithm.reference);
     if (!learns_stopped)
         drop(&definition->stopping.stopped);
     if (!has_limit)

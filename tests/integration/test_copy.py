@@ -96,7 +96,7 @@ def there_and_back(first, second, third):
     assert picks == next_picks(third) == next_picks(second)
     # The first and the second have gone on alike, but at other times: they differ now.
     said = copy(first, second, status=3)
-    assert said.count("differs") == len(STUDIES) and "0 studies copied" in said, said
+    assert said.count("different study") == len(STUDIES) and "0 studies copied" in said, said
 
 
 def test_from_file_to_file():

@@ -276,6 +276,37 @@ def test_goals_change_while_running():
         assert (status, out) == (0, ""), (status, out, err)
 
 
+def test_a_study_from_before_the_rule_of_the_reference_stays_without(server):
+    """By the lower quartile, an end of ZDT2's front is lost when most of the tried points are good."""
+    client = server.client()
+    metrics = [{"name": "f", "goal": "minimize"}, {"name": "g", "goal": "minimize"}]
+    domain = {"type": "space", "parameters": [{"name": f"x{i}", "type": "double", "min": 0, "max": 1} for i in range(3)]}
+    body = {"metrics": metrics, "domain": domain, "seed": 2}
+    study = client.create(body)["id"]
+    assert client.study(study)["algorithm"]["reference"] == "second_worst"
+    exported = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+    before = exported.replace(b',\\"reference\\":\\"second_worst\\"', b"")
+    assert before != exported
+    assert client.post("/v1/studies?id=before", before, content_type="application/x-ndjson").status == 201
+    assert "reference" not in client.study("before")["algorithm"]
+    given = client.create({**body, "algorithm": {"name": "log_ei", "reference": "quartile"}})["id"]
+    points, largest = {}, {}
+    for one in ("before", given, study):
+        points[one] = []
+        for _ in range(30):
+            (trial,) = client.ask(one, wait_seconds=30)["trials"]
+            x = [trial["parameters"][f"x{i}"] for i in range(3)]
+            points[one].append(x)
+            rest = 1 + 4.5 * (x[1] + x[2])
+            client.tell(one, [{"trial": trial["id"], "values": {"f": x[0], "g": rest * (1 - (x[0] / rest) ** 2)}}])
+        largest[one] = max(x[0] for x in points[one] if x[1] + x[2] < 0.01)
+    assert points["before"] == points[given] != points[study]
+    assert largest[study] > 0.9, largest
+    # With thresholds, these are the reference point.
+    changed = [{"name": "f", "threshold": 1.1}, {"name": "g", "threshold": 1.1}]
+    assert client.request("PATCH", f"/v1/studies/{study}", {"metrics": changed}).status == 200
+
+
 def test_refused_goals(server):
     client = server.client()
     study = create(client, LIST, BRANIN, CURRIN, SUM, NOTE).json["id"]

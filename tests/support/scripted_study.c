@@ -24,6 +24,7 @@ static const char *const rules[] = {"global", "global_local", NULL};
 static const char *const confidences[] = {"practical", "theory", "fixed", "calibrated", NULL};
 static const char *const trusts[] = {"evidence", "agreement", NULL};
 static const char *const warp_units[] = {"quartiles", "better_half", "in_turn", NULL};
+static const char *const references[] = {"quartile", "second_worst", NULL};
 static const char *const in_flights[] = {"all", "near", "once", NULL};
 static const char *const resamples[] = {"fresh", "persistent", "per_pull", NULL};
 static const char *const inits[] = {"uniform", "uncertainty", NULL};
@@ -78,6 +79,7 @@ static const struct setting {
     {"warp_unit", WORD, OPTION(warp_unit), warp_units},
     {"source_trust", WORD, OPTION(source_trust), trusts},
     {"in_flight", WORD, OPTION(in_flight), in_flights},
+    {"reference", WORD, OPTION(reference), references},
     {"population", SIZE, OPTION(population), NULL},
     {"sample", SIZE, OPTION(sample), NULL},
     {"posterior", WORD, OPTION(posterior), posteriors},

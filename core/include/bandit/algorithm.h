@@ -69,6 +69,12 @@ typedef enum bandit_warp_unit {
     BANDIT_WARP_IN_TURN /* as BETTER_HALF, but every other fit may take origin and unit from fewer, better
                            rewards */
 } bandit_warp_unit;
+/* The reference point of several objectives without thresholds is below the front, and no better than a low value of
+ * the means of all tried points (core/selection/joint.h): the lower quartile, or the second lowest. */
+typedef enum bandit_reference_rule {
+    BANDIT_REFERENCE_QUARTILE,
+    BANDIT_REFERENCE_SECOND_WORST
+} bandit_reference_rule;
 typedef enum bandit_init { BANDIT_INIT_UNIFORM, BANDIT_INIT_UNCERTAINTY } bandit_init;
 /* On an open space: which points in flight a pick is conditioned on. */
 typedef enum bandit_in_flight {
@@ -167,6 +173,7 @@ typedef struct bandit_options {
      * each metric by itself. log_ei only. n_metrics 0: one objective without bounds. */
     const bandit_metric *metrics;
     size_t n_metrics;
+    bandit_reference_rule reference; /* studies that were created before this option existed have QUARTILE */
     /* The findings of earlier studies, n_sources <= BANDIT_MOST_SOURCES of them; borrowed until the engine is
      * made. Only for log_ei with all hyper-parameters learned, a stationary kernel and one metric. */
     const bandit_source *sources;
@@ -223,7 +230,8 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
     X(BANDIT_OPTION_PRIOR_FEATURES, prior_features)                                                          \
     X(BANDIT_OPTION_DPP_STEPS, dpp_steps)                                                                    \
     X(BANDIT_OPTION_INITIAL_CELLS, initial_cells)                                                            \
-    X(BANDIT_OPTION_IN_FLIGHT, in_flight)
+    X(BANDIT_OPTION_IN_FLIGHT, in_flight)                                                                    \
+    X(BANDIT_OPTION_REFERENCE, reference)
 
 typedef enum bandit_option {
 #define X(enumerator, name) enumerator,

@@ -36,15 +36,16 @@ ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", 
 
 
 class Ours:
-    """A study with everything by default, thresholds given."""
+    """A study with everything by default, thresholds given unless it is told how to infer the reference point."""
 
-    client = server = None  # set once there is a server
+    client = server = reference = None  # set once there is a server
 
     def __init__(self, name, problem, seed):
         self.problem = problem
         metrics = [{"name": f"f{j}", "goal": "minimize"} for j in range(problem.objectives)]
         for metric, worst in zip(metrics, problem.reference or ()):
-            metric["threshold"] = worst
+            if not self.reference:
+                metric["threshold"] = worst
         metrics += [{"name": f"g{j}", "role": "constraint", "at_most": 0} for j in range(problem.constraints)]
         self.names = [metric["name"] for metric in metrics]
         parameters = [
@@ -52,7 +53,8 @@ class Ours:
             for i, (low, high) in enumerate(problem.bounds)
         ]
         domain = {"type": "candidates", "points": problem.points()} if problem.listed else {"type": "space", "parameters": parameters}
-        self.study = self.client.create_study({"metrics": metrics, "domain": domain, "seed": seed})
+        rule = {"algorithm": {"name": "log_ei", "reference": self.reference}} if self.reference else {}
+        self.study = self.client.create_study({"metrics": metrics, "domain": domain, "seed": seed, **rule})
 
     def ask(self, count):
         self.trials = []
@@ -158,7 +160,8 @@ class Results:
 
 def problems_of(given):
     words = [word for word in given.problems.split(",") if word]
-    return [problem for problem in PROBLEMS if not words or any(word in problem.name for word in words)]
+    wanted = [problem for problem in PROBLEMS if not words or any(word in problem.name for word in words)]
+    return [problem for problem in wanted if problem.objectives > 1 or not given.reference]
 
 
 def can_do(name, problem):
@@ -166,7 +169,8 @@ def can_do(name, problem):
 
 
 def label_of(name, given):
-    return f"{name}@{hashlib.sha256(given.banditd.read_bytes()).hexdigest()[:8]}" if name == "banditd" else name
+    rule = f"-{given.reference}" if given.reference else ""
+    return f"{name}{rule}@{hashlib.sha256(given.banditd.read_bytes()).hexdigest()[:8]}" if name == "banditd" else name
 
 
 def version_of(name):
@@ -199,6 +203,7 @@ def with_server(given):
     import banditd
 
     servers.BINARY = str(given.banditd)
+    Ours.reference = given.reference
     with servers.Server("--threads", "1") as running:
         Ours.server = running.process.pid
         Ours.client = banditd.Client(f"http://127.0.0.1:{running.port}")
@@ -265,6 +270,7 @@ def main():
     arguments.add_argument("--trials", type=int, default=100)
     arguments.add_argument("--batch", type=int, default=1, help="trials at a time")
     arguments.add_argument("--problems", default="")
+    arguments.add_argument("--reference", help="banditd gets no thresholds, and infers the reference point by this rule")
     arguments.add_argument("--seconds", type=float, default=math.inf, help="no run of a sampler begins after so many")
     arguments.add_argument("--results", type=pathlib.Path, default=ROOT / "build" / "goals.jsonl")
     arguments.add_argument("--table", action="store_true", help="only the table of what is there")

@@ -263,6 +263,7 @@ static void test_refused_algorithms(void **state)
         {ALGORITHM("'zeta':-1"), "/algorithm/zeta", "must be at least 0"},
         {ALGORITHM("'warp_unit':'x'"), "/algorithm/warp_unit",
          "must be \"quartiles\", \"better_half\" or \"in_turn\""},
+        {ALGORITHM("'reference':'x'"), "/algorithm/reference", "must be \"quartile\" or \"second_worst\""},
         {ALGORITHM("'agreeing_repeats':2"), "/algorithm/agreeing_repeats", "must be at most 1"},
         {ALGORITHM("'population':0"), "/algorithm/population", "must be at least 1"},
         {ALGORITHM("'sample':0"), "/algorithm/sample", "must be at least 1"},
