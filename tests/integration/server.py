@@ -103,7 +103,7 @@ class Server:
         assert status == 0, f"exit status {status}; standard error: {self._stderr[-4000:]}"
         assert rest == b"", f"on standard output after the ready line: {rest!r}"
         if os.environ.get("BANDITD_CHECK"):
-            status, out, err = run_to_end("check", "--quiet", *self._place(), timeout=600)
+            status, out, err = run_to_end("check", "--quiet", *self._place(), environment=self.environment, timeout=600)
             assert (status, out) == (0, ""), (status, out, err)
         return self._stderr
 

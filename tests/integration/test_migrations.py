@@ -132,7 +132,7 @@ def test_its_definitions_say_what_they_said(case):
     with stored(case) as db:
         old = definitions(db)
         assert not any({"aim", "repeats"} & set(each) for each in old.values())
-        with Server("--threads", "1", db=db) as server:
+        with Server("--threads", "1", db=db, environment=kernels.STORED) as server:
             for study, was in old.items():
                 shown = server.client().study(study)
                 assert not {"aim", "repeats"} & set(shown), shown
@@ -148,7 +148,7 @@ def test_what_is_logged_from_now_on_has_checksums(case):
         run_to_end("migrate", "--db", str(db))
         entries, chained = value(db, count.format("*")), value(db, count.format("log.chain"))
         assert chained == (entries if case.stem >= "0011" else 0)
-        with Server("--threads", "1", db=db) as server:
+        with Server("--threads", "1", db=db, environment=kernels.STORED) as server:
             server.client().request("PATCH", "/v1/studies/" + sorted(definitions(db))[0], {"display_name": "now"})
         out = run_to_end("check", "--no-replay", "--db", str(db))[1]
         assert f"OK ({entries + 1} log entries, {chained + 1} of them with checksums)" in out, out
