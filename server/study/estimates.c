@@ -48,8 +48,8 @@ static store_status record(study *s, int64_t number, double value, double error,
     const trial *t = study_recall_trial(s, number, &status);
     if (!t)
         return status;
-    if (t->candidate >=
-        study_candidates(s)) /* it breaks a constraint of the space: the model does not know it */
+    /* The model does not know points that break a constraint of the space. */
+    if (t->candidate >= study_candidates(s))
         return STORE_OK;
     char *text = error_text(s, error);
     store_late_result row = {.trial = number,
