@@ -67,8 +67,8 @@ static bool has_encoding(const wire_study *definition)
 }
 
 /* Completes the definition. A definition that is older than "aim", "repeats", the method of the first picks, the
- * encoding of words, "agreeing_repeats", "warp_unit", "source_trust", "in_flight", "reference" or "stopped" stays without that member,
- * and keeps its meaning. A definition without an aim means "regret". */
+ * encoding of words, "agreeing_repeats", "warp_unit", "source_trust", "in_flight", "reference" or "stopped" stays
+ * without that member, and keeps its meaning. A definition without an aim means "regret". */
 static wire_status complete(wire_study *definition, wire_errors *problems)
 {
     bool has_aim = definition->aim != NULL, has_repeats = definition->repeats != NULL;
