@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """`make bench-goals`: several objectives, and outcomes that must hold: run.py BANDITD [--samplers banditd,optuna-tpe,…]
-[--seeds N] [--trials N] [--batch N] [--problems WORD,…] [--seconds N] [--results FILE] [--table]
+[--seeds N] [--trials N] [--batch N] [--problems WORD,…] [--seconds N] [--results FILE] [--table] [--record]
 
 Each run is a line of the file of results, and a run that is in it is not repeated, so an interrupted benchmark continues.
-Runs of banditd are kept by the program's checksum: another build has its own. The rivals' environments are those of
+Runs of banditd are kept by the program's checksum: another build has its own. The slow rivals take days, so their runs
+are collected in docs/records/goals-rivals.jsonl: --record adds what is new, and they are not repeated either. Remove the
+file when a rival's version changes. The rivals' environments are those of
 ../quality/environments, made when they are first used. Prints the quartiles over the seeds of the share of the largest
 hypervolume (of the hypervolume itself where that is unknown), or of how far the best feasible value is from the best known
 one, and the CPU time per trial, banditd's being that of its server."""
@@ -29,6 +31,8 @@ from tasks import PROBLEMS, Table  # noqa: E402
 SHOWN = (25, 50, 100, 200)
 ENVIRONMENTS = {"optuna-tpe": "optuna", "optuna-nsga2": "optuna", "optuna-gp": "optuna", "botorch": "botorch", "vizier": "vizier"}
 SAMPLERS = ("banditd", "uniform", *ENVIRONMENTS)
+SLOW = ("optuna-gp", "botorch", "vizier")
+RECORD = ROOT / "docs" / "records" / "goals-rivals.jsonl"
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
@@ -140,6 +144,10 @@ def best_volume(problem):
     return problem.best or 1
 
 
+def key_of(run):
+    return tuple(run[name] for name in ("sampler", "problem", "seed", "batch", "trials"))
+
+
 class Results:
     """The runs in a file, one a line; several processes may append to it."""
 
@@ -150,12 +158,28 @@ class Results:
         return [json.loads(line) for line in open(self.path)] if self.path.exists() else []
 
     def done(self):
-        return {tuple(run[m] for m in ("sampler", "problem", "seed", "batch", "trials")) for run in self.read()}
+        return {key_of(run) for run in self.read()}
 
     def add(self, run):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "a") as file:
             file.write(json.dumps(run) + "\n")
+
+
+def all_runs(given):
+    """Those of this machine, and those of the record that it does not have."""
+    own = Results(given.results).read()
+    keys = {key_of(run) for run in own}
+    return own + [run for run in Results(RECORD).read() if key_of(run) not in keys]
+
+
+def record(given):
+    """Adds the slow rivals' new runs to the record, without the single values."""
+    recorded = Results(RECORD)
+    done = recorded.done()
+    for run in Results(given.results).read():
+        if run["sampler"] in SLOW and key_of(run) not in done:
+            recorded.add({name: value for name, value in run.items() if name != "values"})
 
 
 def problems_of(given):
@@ -186,7 +210,7 @@ def run_all(given, names):
         for problem in problems_of(given):
             for name in names:
                 run = {"sampler": label_of(name, given), "problem": problem.name, "seed": seed, "batch": given.batch, "trials": given.trials}
-                if not can_do(name, problem) or tuple(run.values()) in results.done():
+                if not can_do(name, problem) or key_of(run) in {key_of(each) for each in all_runs(given)}:
                     continue
                 if time.monotonic() - began > given.seconds:
                     return
@@ -249,7 +273,7 @@ def figures(values):
 
 
 def report(given):
-    runs = [run for run in Results(given.results).read() if run["batch"] == given.batch and run["trials"] == given.trials]
+    runs = [run for run in all_runs(given) if run["batch"] == given.batch and run["trials"] == given.trials]
     shown = [n for n in SHOWN if n <= given.trials]
     print("| problem | sampler | seeds | " + " | ".join(map(str, shown)) + " | CPU ms per trial |\n|---" + "|---" * (len(shown) + 3) + "|")
     for problem in problems_of(given):
@@ -274,8 +298,11 @@ def main():
     arguments.add_argument("--seconds", type=float, default=math.inf, help="no run of a sampler begins after so many")
     arguments.add_argument("--results", type=pathlib.Path, default=ROOT / "build" / "goals.jsonl")
     arguments.add_argument("--table", action="store_true", help="only the table of what is there")
+    arguments.add_argument("--record", action="store_true", help="only add the slow rivals' runs to the record")
     arguments.add_argument("--inside", help=argparse.SUPPRESS)
     given = arguments.parse_args()
+    if given.record:
+        return record(given)
     load_tables(given)
     if given.inside:
         return run_all(given, [given.inside])
