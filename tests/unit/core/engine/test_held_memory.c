@@ -171,7 +171,8 @@ static void samplers_say_what_they_hold(void **state)
         assert_int_equal(bandit_arms_set_rows(arms, 0, cases[k].n, rows, NULL), BANDIT_OK);
         assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, cases[k].n, NULL), BANDIT_OK);
         assert_int_equal(bandit_covariance_init(&covariance, &kernel, arms, NULL), BANDIT_OK);
-        long long before = peak_bytes = live_bytes;
+        long long before = live_bytes;
+        peak_bytes = before;
         assert_int_equal(bandit_prior_sampler_new(&sampler, &covariance, NULL), BANDIT_OK);
         assert_int_equal(bandit_prior_sampler_way(sampler), cases[k].way);
         double held = (double)(live_bytes - before), peak = (double)(peak_bytes - before);
@@ -335,7 +336,8 @@ static void first_picks_keep_to_a_limit(void **state)
     long before = live;
     for (double limit = 1000.0; kept == 0; limit *= 1.1) {
         uint32_t *picks;
-        long long bytes = peak_bytes = live_bytes;
+        long long bytes = live_bytes;
+        peak_bytes = bytes;
         bandit_status status =
             bandit_uncertainty_picks(&picks, &n, &covariance, o.lambda, 1e9, MOST, limit, NULL);
         double held = (double)(peak_bytes - bytes);
@@ -375,7 +377,8 @@ static void long_lists_of_first_picks_count(void **state)
         const double limit = enough ? 2.5 * PICKED : PICKED;
         uint32_t *picks;
         size_t n;
-        long long before = peak_bytes = live_bytes;
+        long long before = live_bytes;
+        peak_bytes = before;
         bandit_status status = bandit_uncertainty_picks(&picks, &n, &covariance, 1.0, 1e9, MOST, limit, NULL);
         assert_int_equal(status, enough ? BANDIT_OK : BANDIT_MEMORY_LIMIT);
         assert_true((double)(peak_bytes - before) <= limit);
