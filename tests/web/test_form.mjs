@@ -442,12 +442,13 @@ async function rules(site) {
     });
     await page.getByLabel('Value', { exact: true }).fill('0.01');
     await page.getByLabel('Least steps').fill('3');
+    await page.getByLabel('The model learns from stopped trials').selectOption('nothing');
     await page.click('text=Create the study');
     await created(page, 'rules-2');
   });
   const study = await site.api.get('/v1/studies/rules-2');
   assert.deepEqual(study.stop_when.map((rule) => [rule.rule, rule.results ?? rule.value, rule.then]), [['stagnation', 30, 'finish'], ['target', 0.01, 'tell']]);
-  assert.deepEqual([study.stopping.rule, study.stopping.min_steps, study.observations], ['median', 3, 1]);
+  assert.deepEqual([study.stopping.rule, study.stopping.min_steps, study.stopping.stopped, study.observations], ['median', 3, 'nothing', 1]);
   assert.deepEqual(study.learn_from, ['rules-1']);
 }
 

@@ -29,6 +29,12 @@ const SAFE = {
   options: [['', 'no'], ['true', 'yes']],
   hint: 'none is stopped at a step at which the best complete trial would have been',
 };
+const STOPPED = {
+  name: 'stopped',
+  label: 'The model learns from stopped trials',
+  options: [['', 'default'], ['estimate', 'an estimate of their value'], ['nothing', 'nothing']],
+  hint: 'an estimate requires one objective without bounds',
+};
 const STOPPING = {
   median: {
     text: 'worse than the median of the others',
@@ -36,6 +42,7 @@ const STOPPING = {
       { name: 'min_steps', label: 'Least steps', kind: KINDS.number, placeholder: 'default: 5' },
       { name: 'min_trials', label: 'Least other trials', kind: KINDS.number, placeholder: 'default: 5' },
       SAFE,
+      STOPPED,
     ],
   },
   successive_halving: {
@@ -44,6 +51,7 @@ const STOPPING = {
       { name: 'min_resource', label: 'First rung, step', kind: KINDS.number, placeholder: 'default: 1' },
       { name: 'reduction', label: 'Reduction', kind: KINDS.number, placeholder: 'default: 3' },
       SAFE,
+      STOPPED,
     ],
   },
 };
