@@ -4,9 +4,9 @@
 
 Each run is a line of the file of results, and a run that is in it is not repeated, so an interrupted benchmark continues.
 Runs of banditd are kept by the program's checksum: another build has its own. The slow rivals take days, so their runs
-are collected in docs/records/goals-rivals.jsonl: --record adds what is new, and they are not repeated either. Remove the
-file when a rival's version changes. The rivals' environments are those of
-../quality/environments, made when they are first used. Prints the quartiles over the seeds of the share of the largest
+are collected in docs/records/goals-rivals.jsonl: --record adds the new ones, and they are not repeated either. A new
+version of a rival has runs of its own. The rivals' environments are those of ../quality/environments, made when they are
+first used. Prints the quartiles over the seeds of the share of the largest
 hypervolume (of the hypervolume itself where that is unknown), or of how far the best feasible value is from the best known
 one, and the CPU time per trial, banditd's being that of its server."""
 
@@ -145,7 +145,7 @@ def best_volume(problem):
 
 
 def key_of(run):
-    return tuple(run[name] for name in ("sampler", "problem", "seed", "batch", "trials"))
+    return tuple(run[name] for name in ("sampler", "version", "problem", "seed", "batch", "trials"))
 
 
 class Results:
@@ -157,9 +157,6 @@ class Results:
     def read(self):
         return [json.loads(line) for line in open(self.path)] if self.path.exists() else []
 
-    def done(self):
-        return {key_of(run) for run in self.read()}
-
     def add(self, run):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "a") as file:
@@ -167,18 +164,16 @@ class Results:
 
 
 def all_runs(given):
-    """Those of this machine, and those of the record that it does not have."""
-    own = Results(given.results).read()
-    keys = {key_of(run) for run in own}
-    return own + [run for run in Results(RECORD).read() if key_of(run) not in keys]
+    """By their keys: those in the file of results, and those in the record."""
+    return {key_of(run): run for run in Results(RECORD).read() + Results(given.results).read()}
 
 
 def record(given):
     """Adds the slow rivals' new runs to the record, without the single values."""
     recorded = Results(RECORD)
-    done = recorded.done()
+    known = {key_of(run) for run in recorded.read()}
     for run in Results(given.results).read():
-        if run["sampler"] in SLOW and key_of(run) not in done:
+        if run["sampler"] in SLOW and key_of(run) not in known:
             recorded.add({name: value for name, value in run.items() if name != "values"})
 
 
@@ -209,13 +204,14 @@ def run_all(given, names):
     for seed in range(given.seeds):
         for problem in problems_of(given):
             for name in names:
-                run = {"sampler": label_of(name, given), "problem": problem.name, "seed": seed, "batch": given.batch, "trials": given.trials}
-                if not can_do(name, problem) or key_of(run) in {key_of(each) for each in all_runs(given)}:
+                run = {"sampler": label_of(name, given), "version": version_of(name), "problem": problem.name}
+                run |= {"seed": seed, "batch": given.batch, "trials": given.trials}
+                if not can_do(name, problem) or key_of(run) in all_runs(given):
                     continue
                 if time.monotonic() - began > given.seconds:
                     return
                 started = time.monotonic()
-                run |= play(name, problem, seed, given.trials, given.batch) | {"version": version_of(name)}
+                run |= play(name, problem, seed, given.trials, given.batch)
                 run["reached"] = {n: reached(problem, run["values"][:n]) for n in SHOWN if n <= given.trials}
                 results.add(run)
                 print(f"{run['sampler']} {problem.name} {seed}: {run['reached']}, {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
@@ -273,17 +269,16 @@ def figures(values):
 
 
 def report(given):
-    runs = [run for run in all_runs(given) if run["batch"] == given.batch and run["trials"] == given.trials]
+    runs = [run for run in all_runs(given).values() if run["batch"] == given.batch and run["trials"] == given.trials]
     shown = [n for n in SHOWN if n <= given.trials]
     print("| problem | sampler | seeds | " + " | ".join(map(str, shown)) + " | CPU ms per trial |\n|---" + "|---" * (len(shown) + 3) + "|")
     for problem in problems_of(given):
-        for label in sorted({run["sampler"] for run in runs}):
-            own = [run for run in runs if run["sampler"] == label and run["problem"] == problem.name]
+        for label, version in sorted({(run["sampler"], run["version"]) for run in runs}):
+            own = [run for run in runs if (run["sampler"], run["version"], run["problem"]) == (label, version, problem.name)]
             if own:
                 cells = [figures([run["reached"][str(n)] for run in own]) for n in shown]
                 asked = statistics.median(run["ms"] for run in own)
-                version = f" {own[0]['version']}" if own[0]["version"] else ""
-                print(f"| {problem.name} | {label}{version} | {len(own)} | " + " | ".join(cells) + f" | {asked:.1f} |")
+                print(f"| {problem.name} | {f'{label} {version}'.strip()} | {len(own)} | " + " | ".join(cells) + f" | {asked:.1f} |")
 
 
 def main():
