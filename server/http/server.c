@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -120,6 +121,16 @@ static bool take_connection(void *arg, int fd, const struct sockaddr *address, s
 #define STRICT MHD_OPTION_STRICT_FOR_CLIENT
 #endif
 
+/* Twice a second, wakes the daemon's thread. libmicrohttpd (0.9.75 to 1.0.1) takes up to 128 events at a time. If it gets
+ * exactly 128, it waits for more before it handles them, so that 128 requests at once would stay unanswered until the
+ * next event. It ignores events without a pointer. */
+static bool keep_awake(struct MHD_Daemon *daemon, const http_links *links)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    struct epoll_event pulse = {.events = EPOLLIN | EPOLLET, .data.ptr = NULL};
+    return info && epoll_ctl(info->epoll_fd, EPOLL_CTL_ADD, http_links_pulse(links), &pulse) == 0;
+}
+
 static bool front_start(front *f, size_t threads)
 {
     http_door *door = &f->door;
@@ -135,8 +146,8 @@ static bool front_start(front *f, size_t threads)
         {.option = MHD_OPTION_HTTPS_PRIORITIES, .ptr_value = (void *)(uintptr_t)http_tls_priorities},
         {.option = MHD_OPTION_HTTPS_CERT_CALLBACK, .ptr_value = (void *)(intptr_t)http_tls_retrieve},
         {.option = MHD_OPTION_END}};
-    for (f->n_daemons = 0; f->n_daemons < threads; f->n_daemons++) {
-        f->daemons[f->n_daemons] = MHD_start_daemon(
+    for (f->n_daemons = 0; f->n_daemons < threads;) {
+        struct MHD_Daemon *daemon = MHD_start_daemon(
             MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC |
                 MHD_USE_NO_LISTEN_SOCKET | (tls ? MHD_USE_TLS : 0),
             0, NULL, NULL, http_handle, door, MHD_OPTION_ARRAY, tls ? secure : none,
@@ -146,7 +157,9 @@ static bool front_start(front *f, size_t threads)
             (unsigned)config->max_connections + 1024u, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
             (size_t)HTTP_HEAD_MEMORY, MHD_OPTION_ARRAY, http_library_checks_heads() ? strict : none,
             MHD_OPTION_END);
-        if (!f->daemons[f->n_daemons]) {
+        if (daemon)
+            f->daemons[f->n_daemons++] = daemon;
+        if (!daemon || !keep_awake(daemon, door->server->links)) {
             log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
             return false;
         }

@@ -73,7 +73,7 @@ struct http_links {
     listening sockets[LISTENING_MAXIMUM];
     size_t n_sockets;
     pthread_t thread;
-    int wake; /* eventfd */
+    int wake, pulse; /* eventfds */
     bool started;
     size_t refused; /* connections refused since the last log line about them; only the thread uses it */
     double refusal_logged; /* when that line was written */
@@ -328,6 +328,14 @@ static bool accept_some(http_links *l, const listening *from)
     return false;
 }
 
+/* Adds 1 to an eventfd. Each signal is an event, even if nobody has read the earlier ones. */
+static void signal_to(int fd)
+{
+    uint64_t one = 1;
+    if (write(fd, &one, sizeof one) < 0)
+        log_event(LOG_DEBUG, "http", "detail", strerror(errno), NULL);
+}
+
 static void *run(void *arg)
 {
     http_links *l = arg;
@@ -359,16 +367,10 @@ static void *run(void *arg)
         }
         if (clock_steady() - last_look >= 1e-3 * TICK_MS) {
             shut_late(l);
+            signal_to(l->pulse);
             last_look = clock_steady();
         }
     }
-}
-
-static void wake(http_links *l)
-{
-    uint64_t one = 1;
-    if (write(l->wake, &one, sizeof one) < 0)
-        log_event(LOG_DEBUG, "http", "detail", strerror(errno), NULL);
 }
 
 http_links *http_links_new(const http_links_limits *limits)
@@ -378,10 +380,11 @@ http_links *http_links_new(const http_links_limits *limits)
         return NULL;
     l->limits = *limits;
     l->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    l->pulse = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->paused, NULL);
     LIST_INIT(&l->all);
-    if (l->wake >= 0)
+    if (l->wake >= 0 && l->pulse >= 0)
         return l;
     http_links_free(l);
     return NULL;
@@ -391,6 +394,11 @@ void http_links_add(http_links *l, int fd, bool plain, bool owners, http_links_t
 {
     l->sockets[l->n_sockets++] =
         (listening){.fd = fd, .plain = plain, .owners = owners, .take = take, .arg = arg};
+}
+
+int http_links_pulse(const http_links *l)
+{
+    return l->pulse;
 }
 
 bool http_links_start(http_links *l)
@@ -404,7 +412,7 @@ void http_links_stop_accepting(http_links *l)
 {
     pthread_mutex_lock(&l->lock);
     l->closing = true;
-    wake(l);
+    signal_to(l->wake);
     while (l->started && l->accepting)
         pthread_cond_wait(&l->paused, &l->lock);
     pthread_mutex_unlock(&l->lock);
@@ -425,13 +433,15 @@ void http_links_free(http_links *l)
     l->ending = true;
     pthread_mutex_unlock(&l->lock);
     if (l->started) {
-        wake(l);
+        signal_to(l->wake);
         pthread_join(l->thread, NULL);
     }
     while (!LIST_EMPTY(&l->all)) /* closed without notice, because memory ran out */
         forget(LIST_FIRST(&l->all));
     if (l->wake >= 0)
         close(l->wake);
+    if (l->pulse >= 0)
+        close(l->pulse);
     free(l->by_fd);
     pthread_cond_destroy(&l->paused);
     pthread_mutex_destroy(&l->lock);

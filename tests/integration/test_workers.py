@@ -1,7 +1,9 @@
 """Many workers at once: those that wait, those that must not idle, and studies that nobody uses."""
 
 import json
+import os
 import select
+import signal
 import socket
 import threading
 import time
@@ -91,6 +93,24 @@ def test_two_thousand_wait_and_sixty_four_work():
             assert served == list(range(2 + group * size, 2 + (group + 1) * size)), (group, served[0], served[-1])
         for waiter in waiters:
             waiter.socket.close()
+
+
+def test_128_requests_at_once():
+    """As many as libmicrohttpd takes at a time: it then waits for more, and must be woken to answer them. The server is
+    stopped while they arrive, so that it takes them all together."""
+    request = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    with Server("--threads", "1") as server:
+        connections = [socket.create_connection((server.host, server.port), timeout=20) for _ in range(128)]
+        for connection in connections:
+            connection.sendall(request)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        os.kill(server.process.pid, signal.SIGSTOP)
+        for connection in connections:
+            connection.sendall(request)
+        os.kill(server.process.pid, signal.SIGCONT)
+        for connection in connections:
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+            connection.close()
 
 
 def busy_fraction(min_in_flight):
