@@ -121,9 +121,9 @@ static bool take_connection(void *arg, int fd, const struct sockaddr *address, s
 #define STRICT MHD_OPTION_STRICT_FOR_CLIENT
 #endif
 
-/* Twice a second, wakes the daemon's thread. libmicrohttpd (0.9.75 to 1.0.1) takes up to 128 events at a time. If it gets
- * exactly 128, it waits for more before it handles them, so that 128 requests at once would stay unanswered until the
- * next event. It ignores events without a pointer. */
+/* Has the daemon's thread woken about twice a second. libmicrohttpd (0.9.75, 1.0.1) takes up to 128 events at a time. If
+ * it gets exactly 128, it waits for more before it handles them, so 128 requests that arrive together would stay
+ * unanswered until the next event. It ignores events whose pointer is NULL. */
 static bool keep_awake(struct MHD_Daemon *daemon, const http_links *links)
 {
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);

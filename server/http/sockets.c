@@ -73,7 +73,8 @@ struct http_links {
     listening sockets[LISTENING_MAXIMUM];
     size_t n_sockets;
     pthread_t thread;
-    int wake, pulse; /* eventfds */
+    int wake;  /* eventfd that wakes the thread */
+    int pulse; /* see http_links_pulse */
     bool started;
     size_t refused; /* connections refused since the last log line about them; only the thread uses it */
     double refusal_logged; /* when that line was written */

@@ -30,7 +30,8 @@ typedef bool http_links_take(void *arg, int fd, const struct sockaddr *address, 
 void http_links_add(http_links *l, int listening, bool plain, bool owners, http_links_take *take, void *arg);
 bool http_links_start(http_links *l);
 
-/* An eventfd that is written to twice a second, until http_links_free. Nobody reads it: wait for it edge-triggered. */
+/* An eventfd that is written to about twice a second, from http_links_start to http_links_free. Nobody reads it, so wait
+ * for it edge-triggered. */
 int http_links_pulse(const http_links *l);
 
 /* Once this has returned, no more connections are accepted. */

@@ -6,9 +6,11 @@ Each run is a line of the file of results, and a run that is in it is not repeat
 Runs of banditd are kept by the program's checksum: another build has its own. The slow rivals take days, so their runs
 are collected in docs/records/goals-rivals.jsonl: --record adds the new ones, and they are not repeated either. A new
 version of a rival has runs of its own. The rivals' environments are those of ../quality/environments, made when they are
-first used. Prints the quartiles over the seeds of the share of the largest
-hypervolume (of the hypervolume itself where that is unknown), or of how far the best feasible value is from the best known
-one, and the CPU time per trial, banditd's being that of its server."""
+first used.
+
+Prints the quartiles over the seeds of the share of the largest hypervolume (of the hypervolume itself where that is
+unknown), or of how far the best feasible value is from the best known one, and the CPU time per trial, banditd's being that
+of its server."""
 
 import argparse
 import functools
