@@ -99,6 +99,11 @@ void computing_cancel(computing_account *account)
     atomic_store(&account->cancelled, true);
 }
 
+void computing_resume(computing_account *account)
+{
+    atomic_store(&account->cancelled, false);
+}
+
 /* ---- permits ------------------------------------------------------------------------------------------- */
 
 static void *run_thread(void *arg);

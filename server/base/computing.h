@@ -42,8 +42,9 @@ void computing_account_free(struct computing *c,
 void computing_submit(struct computing *c, computing_job *job, computing_account *account);
 
 /* Gives up the jobs of this account, or all jobs: those in progress at their next checkpoint, and every later one at
- * its first. This cannot be undone. */
+ * its first. An account without jobs may be resumed: later jobs are then run again. */
 void computing_cancel(computing_account *account);
+void computing_resume(computing_account *account);
 void computing_stop(struct computing *c);
 
 /* The executor for engine calls. Only jobs may make such calls. */

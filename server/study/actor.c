@@ -54,6 +54,7 @@ study *study_new(app *a, const char *id)
     pthread_mutex_init(&s->mail.lock, NULL);
     s->mail.last_job = &s->mail.jobs;
     s->mail.last_engine_job = &s->mail.engine_jobs;
+    s->last_held_back = &s->held_back;
     s->mail.turn.run = run_turn;
     s->mail.engine_turn.run = run_engine_turn;
     atomic_store(&s->timing.wake_at, INT64_MAX);
@@ -63,7 +64,7 @@ study *study_new(app *a, const char *id)
 
 void study_free(study *s)
 {
-    assert(!s->mail.jobs && !s->mail.engine_jobs);
+    assert(!s->mail.jobs && !s->mail.engine_jobs && !s->held_back);
     study_unload(s);
     study_drop_engine(s);
     free_parts(s);
@@ -137,16 +138,46 @@ bool study_is_meant(const study *s, study_request *request, int64_t number)
 /* ---- the turn ------------------------------------------------------------------------------------------ */
 
 /* After a failed write the study's memory may be ahead of the store. It is dropped as soon as no write is in
- * progress. */
+ * progress. A plan of it is of no use, and is given up. */
 static void recover(study *s)
 {
-    if (!commit_is_broken(s->commit) || !commit_is_settled(s->commit) || s->engine_jobs_out > 0)
+    if (!commit_is_broken(s->commit))
+        return;
+    if (plan_state_is_busy(s->plans))
+        computing_cancel(s->mail.account);
+    if (!commit_is_settled(s->commit) || s->engine_jobs_out > 0)
         return;
     study_fail_deferred(s, STORE_ABORTED);
     study_unload(s);
-    study_drop_engine(s);                              /* no engine job is queued or running */
+    study_drop_engine(s); /* no engine job is queued or running */
+    computing_resume(s->mail.account);
     s->deleted = commit_deletion_is_stored(s->commit); /* the failed write may be the deletion */
     commit_mend(s->commit);
+}
+
+/* Is the memory about to be dropped? A request would be refused then, and one that only reads would see changes that
+ * are not stored. */
+static bool holds_back(const study *s)
+{
+    return s->loaded && commit_is_broken(s->commit) && !atomic_load(&s->app->stopping);
+}
+
+static void hold_back(study *s, study_request *request)
+{
+    request->next = NULL;
+    *s->last_held_back = request;
+    s->last_held_back = &request->next;
+}
+
+static void run_held_back(study *s)
+{
+    study_request *first = s->held_back;
+    s->held_back = NULL;
+    s->last_held_back = &s->held_back;
+    for (study_request *request = first, *next; request; request = next) {
+        next = request->next;
+        request->job.run(s, &request->job); /* which may hold it back again */
+    }
 }
 
 static study_job *take_jobs(study *s)
@@ -165,6 +196,7 @@ static void run_turn(pool_task *task)
     recover(s);
     if (s->loaded && !s->deleted) /* so that jobs see the current leases */
         study_expire_leases(s, clock_now());
+    run_held_back(s);
     for (study_job *job = take_jobs(s), *next; job; job = next) {
         next = job->next;
         job->run(s, job); /* frees itself */
@@ -206,6 +238,10 @@ static bool begin_keyed(study *s, study_request *request)
 static void run_request(study *s, study_job *job)
 {
     study_request *request = (study_request *)(void *)job;
+    if (holds_back(s)) {
+        hold_back(s, request);
+        return;
+    }
     store_error error = {0};
     store_status status = s->deleted ? STORE_NOT_FOUND : STORE_OK;
     if (status == STORE_OK && !s->loaded)

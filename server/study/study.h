@@ -70,6 +70,7 @@ struct study {
     plan_state *plans;
 
     bool loaded, deleted;
+    study_request *held_back, **last_held_back; /* for actor.c: they wait until the study is loaded again */
     int64_t staged; /* the number of a staged study that is being checked; 0: none */
     int64_t number;
     study_config

@@ -5,11 +5,13 @@ well again so is the server. BANDITD_FAULTS=all takes every n, otherwise some.""
 import http.client
 import os
 import pathlib
+import random
 import subprocess
+import threading
 
 import server as servers
 from server import Server, run_to_end
-from support import cases, definition, grid, measure
+from support import cases, definition, eventually, grid, measure
 
 EVERY = os.environ.get("BANDITD_FAULTS") == "all"
 POWER_LOST = 86
@@ -175,6 +177,52 @@ def test_a_fault_is_refused_clearly_and_leaves_with_the_disk_well(case):
         assert struck > 6 and struck > quiet, (struck, quiet)
         said = "the disk is full" if case in ("full", "short") else "input or output error"
         assert f"the request could not be stored: {said}" in scenario.reasons, scenario.reasons
+        server.stop()
+        expect_sound(server.db)
+
+
+def begin(function):
+    """Runs it on a thread. -> the thread, and the list that it puts the answer in"""
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(function()))
+    thread.start()
+    return thread, answers
+
+
+def test_a_write_waits_until_the_plan_of_a_failed_one_is_given_up():
+    numbers = random.Random(1)
+    names = [f"x{i}" for i in range(8)]
+    parameters = [{"name": name, "type": "double", "min": 0, "max": 1} for name in names]
+    known = [{"parameters": {name: numbers.random() for name in names}, "value": numbers.random()} for _ in range(300)]
+    with FaultyServer() as server:
+        client = server.client()
+        client.create({"id": "study", "metric": {"name": "y", "goal": "minimize"}, "domain": {"type": "space", "parameters": parameters}})
+        assert client.post("/v1/studies/study/observations", {"observations": known}).status == 200
+        ask, answers = begin(lambda: server.client().ask("study", count=32, wait_seconds=60))
+        eventually(lambda: b"banditd_waiting_asks 1\n" in client.get("/metrics").body, "the ask")
+        server.order("io 1")
+        assert client.request("PATCH", "/v1/studies/study", {"labels": {"n": "refused"}}).status == 503
+        server.order("none")
+        study = client.request("PATCH", "/v1/studies/study", {"labels": {"n": "accepted"}})
+        assert study.status == 200 and study.json["labels"] == {"n": "accepted"}, study
+        assert not answers, "the plan had ended before"
+        ask.join()
+        assert len(answers[0]["trials"]) == 32, answers
+        server.stop()
+        expect_sound(server.db)
+
+
+def test_a_study_goes_on_if_it_cannot_be_deleted():
+    with FaultyServer() as server:
+        client = server.client()
+        client.create(definition(id="study", algorithm={"ratio_bound": 4}))
+        server.order("io 1")
+        assert client.delete("/v1/studies/study").status == 503
+        server.order("none")
+        scenario = Scenario()
+        scenario.run(client)
+        scenario.verify(client)
+        assert scenario.refused == 0 and len(scenario.told) == 3, (scenario.reasons, scenario.told)
         server.stop()
         expect_sound(server.db)
 

@@ -304,7 +304,7 @@ static void nobody_pays_for_having_been_alone(void **state)
 
 /* ---- the end ------------------------------------------------------------------------------------------- */
 
-static void one_account_is_given_up(void **state)
+static void one_account_is_given_up_and_resumed(void **state)
 {
     (void)state;
     struct computing *c = computing_new(2, NULL);
@@ -321,6 +321,11 @@ static void one_account_is_given_up(void **state)
     while (!again.ended)
         sched_yield();
     assert_false(stays.ended);
+    computing_resume(given_up.account);
+    endless resumed = {.job.run = run_endless, .c = c, .account = given_up.account};
+    computing_submit(c, &resumed.job, resumed.account);
+    wait_for_work(&resumed, 1000);
+    assert_false(resumed.ended);
     computing_stop(c);
     computing_account_free(c, given_up.account);
     computing_account_free(c, stays.account);
@@ -446,7 +451,7 @@ int main(void)
         cmocka_unit_test(a_short_job_does_not_wait_for_endless_ones),
         cmocka_unit_test(all_jobs_get_on),
         cmocka_unit_test(nobody_pays_for_having_been_alone),
-        cmocka_unit_test(one_account_is_given_up),
+        cmocka_unit_test(one_account_is_given_up_and_resumed),
         cmocka_unit_test(many_jobs_are_put_down),
         cmocka_unit_test(who_waits_does_not_compute),
         cmocka_unit_test(what_jobs_submit_runs_before_the_end),
