@@ -45,7 +45,7 @@ const wire_algorithm_field wire_algorithm_fields[] = {
     {FIELD(INTEGER, prior_features), .range = {.min = 0, .max = WIRE_MAX_COUNT}},
     {FIELD(INTEGER, dpp_steps), .range = {.min = 0, .max = WIRE_MAX_COUNT}},
     {FIELD(INTEGER, initial_cells), .range = {.min = 0, .max = WIRE_MAX_COUNT}},
-    {FIELD(WORD, in_flight), WORDS("all", "near", "once")},
+    {FIELD(WORD, in_flight), WORDS("all", "near", "once", "surpass")},
     {.name = NULL},
 };
 /* clang-format on */

@@ -130,7 +130,7 @@ typedef struct wire_algorithm {
     wire_integer population, sample;
     char *posterior, *features;
     wire_integer inducing, prior_features, dpp_steps, initial_cells;
-    char *in_flight; /* "all", "near", "once"; NULL: older than this option, or not of a space */
+    char *in_flight; /* "all", "near", "once", "surpass"; NULL: older than this option, or not of a space */
 } wire_algorithm;
 
 typedef struct wire_metric {

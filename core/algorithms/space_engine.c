@@ -138,6 +138,7 @@ static double take_out(bandit_space_engine *e, bandit_space_batch *b, uint32_t a
         x = b->scratch; /* it is large enough: bandit_posterior_scratch is more than d */
     bandit_space_features_of(e->base.arms, arm, x);
     double before = bandit_surface_hallucinate(&b->surface, x) / e->base.options.lambda;
+    b->promised = fmax(b->promised, b->surface.mean); /* at the point that was just looked at */
     if (e->rule->end == BANDIT_SPACE_PRODUCT && b->has_model)
         b->ratio *= 1.0 + before;
     else
@@ -180,6 +181,7 @@ static bandit_status freeze(bandit_space_engine *e, bandit_space_batch *b, const
     }
     size_t scratch = bandit_posterior_scratch(&b->posterior) + bandit_arms_dimension(e->base.arms);
     b->n_out = 0;
+    b->promised = -INFINITY;
     if (!bandit_reserve((void **)&b->w, &b->capacity_w, b->posterior.m, sizeof(double)) ||
         !bandit_reserve((void **)&b->scratch, &b->capacity_scratch, scratch, sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");

@@ -8,7 +8,7 @@
  * flight are hallucinated (surface.h). Picks are points of the space; new ones are appended to the arms.
  *
  * If noise gives no reason to repeat an evaluation (bandit_is_silent), a point that was pulled or is in
- * flight is not picked again while another point may be picked. With BANDIT_IN_FLIGHT_ONCE this holds for
+ * flight is not picked again while another point may be picked. From BANDIT_IN_FLIGHT_ONCE on this holds for
  * points in flight even if there is noise †. Where evaluations fail (feasibility.h), the
  * acquisition is lowered by far more than its values differ, so that points that surely fail come last †.
  * († ours) */
@@ -79,6 +79,7 @@ struct bandit_space_batch {
     size_t capacity_w, capacity_scratch;
     uint32_t *out; /* the arms in flight */
     size_t n_out, capacity_out;
+    double promised;  /* their largest posterior mean; −INFINITY: there are none, or the rule samples */
     uint64_t n_picks; /* picks made in this batch */
     double ratio;
     unsigned char state[96];

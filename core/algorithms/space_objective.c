@@ -33,7 +33,7 @@ static bool accepts(void *context, const double *coded, const double *features)
         return false;
     if (!c->strict || arm == SIZE_MAX)
         return true;
-    bool silent = is_silent(c->e), once = silent || c->e->base.options.in_flight == BANDIT_IN_FLIGHT_ONCE;
+    bool silent = is_silent(c->e), once = silent || c->e->base.options.in_flight >= BANDIT_IN_FLIGHT_ONCE;
     return !(silent && bandit_sum_of(c->b->ledger.sums, c->b->ledger.n, (uint32_t)arm)) &&
            !(once && is_out(c->b, (uint32_t)arm));
 }

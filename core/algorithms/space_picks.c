@@ -100,12 +100,15 @@ static bool has_context(const bandit_space *s, const double *fixed)
 }
 
 /* The value that a pick must improve on: the largest posterior mean of the pulled points or, in a context, of
- * the grid, whose points all have the context's values. */
+ * the grid, whose points all have the context's values. With BANDIT_IN_FLIGHT_SURPASS the points in flight count
+ * as well: otherwise points beside one that promises an improvement promise the same, and picks of a batch crowd
+ * there. In a context the grid comes near to their means. */
 static double incumbent_of(const bandit_space_engine *e, const bandit_space_batch *b, const double *fixed)
 {
     double best = -INFINITY;
     if (e->rule->samples || !has_context(space_of(e), fixed))
-        return b->incumbent;
+        return e->base.options.in_flight == BANDIT_IN_FLIGHT_SURPASS ? fmax(b->incumbent, b->promised)
+                                                                     : b->incumbent;
     for (size_t i = 0; i < e->maximizer.n_grid; i++)
         best = fmax(best, e->grid.mean[i]);
     return isfinite(best) ? best : b->incumbent;

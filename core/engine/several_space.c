@@ -190,7 +190,7 @@ static bool accepts(void *context, const double *coded, const double *features)
     if (!c->strict || arm == SIZE_MAX)
         return true;
     const bandit_ledger *ledger = &batch_of(c->e, 0)->ledger;
-    bool once = c->silent || c->e->base.options.in_flight == BANDIT_IN_FLIGHT_ONCE;
+    bool once = c->silent || c->e->base.options.in_flight >= BANDIT_IN_FLIGHT_ONCE;
     return !(c->silent && bandit_sum_of(ledger->sums, ledger->n, (uint32_t)arm)) &&
            !(once && is_out(c->e, (uint32_t)arm));
 }

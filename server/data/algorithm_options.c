@@ -176,7 +176,7 @@ static void complete_in_flight(wire_algorithm *a, bandit_algorithm algorithm, wi
     if (!space && a->in_flight)
         wire_errors_add(found->errors, "/algorithm/in_flight", "applies to a domain of type \"space\" only");
     if (space && bandit_algorithm_takes(algorithm, BANDIT_OPTION_IN_FLIGHT))
-        default_text(&a->in_flight, algorithm == BANDIT_LOG_EI ? "once" : "near", found);
+        default_text(&a->in_flight, algorithm == BANDIT_LOG_EI ? "surpass" : "near", found);
 }
 
 void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm, completion *found)

@@ -139,9 +139,9 @@ def test_studies_from_before_the_choice_of_points_in_flight_keep_their_picks(ser
         "seed": 5,
     }
     study = client.create(body)
-    assert study["algorithm"]["in_flight"] == "once", study
+    assert study["algorithm"]["in_flight"] == "surpass", study
     exported = client.get(f"/v1/studies/{study['id']}/export?format=ndjson").body
-    before = exported.replace(b',\\"in_flight\\":\\"once\\"', b"")
+    before = exported.replace(b',\\"in_flight\\":\\"surpass\\"', b"")
     assert before != exported
     assert client.post("/v1/studies?id=before", before, content_type="application/x-ndjson").status == 201
     assert "in_flight" not in client.study("before")["algorithm"]

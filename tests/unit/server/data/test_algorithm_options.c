@@ -280,8 +280,8 @@ static void points_in_flight_of_spaces(void **state)
     assert_string_equal(config->wire->algorithm.in_flight, "near");
     study_config_free(config);
     config = of_space("log_ei", space, "", true);
-    assert_int_equal(config->options.in_flight, BANDIT_IN_FLIGHT_ONCE);
-    assert_string_equal(config->wire->algorithm.in_flight, "once");
+    assert_int_equal(config->options.in_flight, BANDIT_IN_FLIGHT_SURPASS);
+    assert_string_equal(config->wire->algorithm.in_flight, "surpass");
     study_config_free(config);
     config = of_space("gp_ei", space, ",\"in_flight\":\"all\"", true);
     assert_int_equal(config->options.in_flight, BANDIT_IN_FLIGHT_ALL);
