@@ -104,7 +104,7 @@ static bandit_status cover(bandit_joint *joint, bandit_error *err)
 }
 
 bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metrics, size_t n,
-                                 bandit_reference_rule rule, const uint32_t *arms, size_t n_arms,
+                                 const bandit_options *options, const uint32_t *arms, size_t n_arms,
                                  const double *mean, const double *known, bandit_error *err)
 {
     double best = -INFINITY;
@@ -114,6 +114,7 @@ bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metri
     joint->n_points = 0;
     joint->nearest = n_arms > 0 ? arms[0] : 0;
     joint->bounded = false;
+    joint->keeps_apart = options->in_flight == BANDIT_IN_FLIGHT_SURPASS;
     memcpy(joint->metrics, metrics, n * sizeof *metrics);
     for (size_t j = 0; j < n; j++) {
         joint->bounded |= is_bounded(&metrics[j]);
@@ -131,7 +132,7 @@ bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metri
     }
     joint->seeks_bounds = joint->n_points == 0;
     if (status == BANDIT_OK && n_arms > 0)
-        status = set_reference(joint, rule, mean, n_arms, err);
+        status = set_reference(joint, options->reference, mean, n_arms, err);
     return status == BANDIT_OK && !joint->seeks_bounds ? cover(joint, err) : status;
 }
 
@@ -185,17 +186,19 @@ static double log_probability(const bandit_joint *joint, const bandit_outlook *a
     return sum;
 }
 
-/* How far the picks in flight have shrunk the uncertainty about the bounds. */
+/* How far the picks in flight have shrunk the uncertainty about the bounds, if that counts. */
 static double log_shrunk(const bandit_joint *joint, const bandit_outlook *at, bandit_outlook_slopes *slopes)
 {
-    double sum = 0.0;
+    double sum = 0.0, weight = joint->seeks_bounds ? 1.0 : 0.25;
+    if (!joint->seeks_bounds && !joint->keeps_apart)
+        return 0.0;
     for (size_t j = 0; j < joint->n; j++) {
         if (!is_bounded(&joint->metrics[j]))
             continue;
-        sum += log(at->now[j] / at->known[j]);
+        sum += weight * log(at->now[j] / at->known[j]);
         if (slopes) {
-            slopes->now[j] += 1.0 / at->now[j];
-            slopes->known[j] -= 1.0 / at->known[j];
+            slopes->now[j] += weight / at->now[j];
+            slopes->known[j] -= weight / at->known[j];
         }
     }
     return sum;
@@ -223,7 +226,8 @@ double bandit_joint_value(bandit_joint *joint, const bandit_outlook *at, bandit_
     if (slopes)
         *slopes = (bandit_outlook_slopes){0};
     double p = joint->bounded ? log_probability(joint, at, slopes) : 0.0;
-    return p + (joint->seeks_bounds ? log_shrunk(joint, at, slopes) : log_gain(joint, at, slopes));
+    p += log_shrunk(joint, at, slopes);
+    return joint->seeks_bounds ? p : p + log_gain(joint, at, slopes);
 }
 
 /* The largest log P of one bound, for deviations from `least` to `most`. `distance` is that of the mean from

@@ -11,6 +11,10 @@
  *
  *   sum over bounded metrics j of log P_j + 1/2 log(variance now / variance at the batch's start).
  *
+ * In a space with BANDIT_IN_FLIGHT_SURPASS, a quarter of this last logarithm, but of deviations, is added to the first
+ * sum as well. A pick in flight that may break a bound is not in F, and without this term points beside it would be
+ * worth as much as it is.
+ *
  * The deviation of the gain is the one that a measurement removes, as in gain.h. P_j uses the deviation given
  * the data, without the picks in flight: a batch may not make a point look better. No value therefore grows
  * within a batch. Without thresholds the reference point is, at the start of a batch,
@@ -43,6 +47,7 @@ typedef struct bandit_joint {
     size_t objectives[BANDIT_MOST_OBJECTIVES];  /* their metrics */
     bool bounded;                               /* some metric has bounds */
     bool seeks_bounds;                          /* no arm keeps them yet */
+    bool keeps_apart; /* values fall beside picks in flight, if metrics have bounds */
     double reference[BANDIT_MOST_OBJECTIVES];
     uint32_t *arms; /* n_points: those whose means may be on the front */
     double *points; /* n_points x k */
@@ -51,11 +56,11 @@ typedef struct bandit_joint {
     bandit_boxes boxes;
 } bandit_joint;
 
-/* Starts a batch. `metrics`: n, the first one an objective. rule: how the reference point is inferred without
- * thresholds. Of the n_arms arms with results, `mean` and `known` have a row of n entries each, as in bandit_outlook.
+/* Starts a batch. `metrics`: n, the first one an objective. options: `reference` says how the reference point is
+ * inferred without thresholds, and `in_flight` whether values fall beside picks in flight. Of the n_arms arms with results, `mean` and `known` have a row of n entries each, as in bandit_outlook.
  * *joint is {0} or used before. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metrics, size_t n,
-                                 bandit_reference_rule rule, const uint32_t *arms, size_t n_arms,
+                                 const bandit_options *options, const uint32_t *arms, size_t n_arms,
                                  const double *mean, const double *known, bandit_error *err);
 void bandit_joint_clear(bandit_joint *joint);
 size_t bandit_joint_memory(const bandit_joint *joint);
