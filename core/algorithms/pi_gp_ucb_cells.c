@@ -213,7 +213,8 @@ void bandit_pi_take_out(bandit_pi_space *e, bandit_pi_batch *b, const double *fe
 {
     for (size_t i = 0; i < b->n; i++) {
         if (bandit_pi_contains(e, b->cells[i], features))
-            bandit_surface_hallucinate(&b->cells[i]->surface, features);
+            bandit_surface_hallucinate(&b->cells[i]->surface, features,
+                                       b->cells[i]->surface.posterior->lambda);
     }
     b->total += variance;
     b->n_out++;

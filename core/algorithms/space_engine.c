@@ -124,8 +124,21 @@ double bandit_space_variance(const bandit_space_engine *e, const bandit_space_ba
     return at.residual + at.norm2;
 }
 
-/* Adds one pull in flight; its memory must have been reserved. Returns the arm's start-of-batch variance. */
-static double take_out(bandit_space_engine *e, bandit_space_batch *b, uint32_t arm)
+/* The noise variance with which a pick of this batch is hallucinated. With BANDIT_IN_FLIGHT_SURPASS it is nearly
+ * none: where the model sees much noise, one measurement changes little, and the picks of a batch would all measure
+ * one place again. Picks of earlier batches were made with other models, and do not crowd. */
+static double noise_of_pick(bandit_space_engine *e, bandit_space_batch *b, const double *features)
+{
+    double noise = e->base.options.lambda;
+    if (e->base.options.in_flight != BANDIT_IN_FLIGHT_SURPASS || !bandit_space_improves(e->rule))
+        return noise;
+    bandit_surface_look(&b->surface, features);
+    return fmin(noise, 0.01 * fmax(0.0, b->surface.variance));
+}
+
+/* Adds one pull in flight; its memory must have been reserved. `pending`: it was picked in an earlier batch. Returns
+ * the arm's start-of-batch variance. */
+static double take_out(bandit_space_engine *e, bandit_space_batch *b, uint32_t arm, bool pending)
 {
     double variance = bandit_space_variance(e, b, arm), features[64], *x = features;
     size_t d = bandit_arms_dimension(e->base.arms);
@@ -137,7 +150,8 @@ static double take_out(bandit_space_engine *e, bandit_space_batch *b, uint32_t a
     if (d > 64)
         x = b->scratch; /* it is large enough: bandit_posterior_scratch is more than d */
     bandit_space_features_of(e->base.arms, arm, x);
-    double before = bandit_surface_hallucinate(&b->surface, x) / e->base.options.lambda;
+    double noise = pending ? e->base.options.lambda : noise_of_pick(e, b, x);
+    double before = bandit_surface_hallucinate(&b->surface, x, noise) / e->base.options.lambda;
     b->promised = fmax(b->promised, b->surface.mean); /* at the point that was just looked at */
     if (e->rule->end == BANDIT_SPACE_PRODUCT && b->has_model)
         b->ratio *= 1.0 + before;
@@ -198,7 +212,7 @@ static bandit_status freeze(bandit_space_engine *e, bandit_space_batch *b, const
     b->n_picks = 0;
     b->ratio = 1.0;
     for (size_t i = 0; i < n_pending && !bandit_pause(); i++)
-        take_out(e, b, pending[i].arm);
+        take_out(e, b, pending[i].arm, true);
     write_state(e, b);
     return bandit_engine_check_memory(&e->base, (double)bandit_engine_memory(&e->base), err);
 }
@@ -354,7 +368,7 @@ bandit_status bandit_space_engine_select(bandit_engine *engine, const bandit_sel
         }
         if (status != BANDIT_OK)
             break;
-        picks[out->n_picks++] = (bandit_pick){.arm = arm, .variance = take_out(e, b, arm)};
+        picks[out->n_picks++] = (bandit_pick){.arm = arm, .variance = take_out(e, b, arm, false)};
         b->n_picks++;
     }
     out->ratio = b->ratio;
@@ -374,7 +388,7 @@ bandit_status bandit_space_engine_replay_picks(bandit_engine *engine, const band
         status = make_room(e, b, 1, err); /* as `select` does: the surface's rounding follows from its room */
         if (status != BANDIT_OK)
             break;
-        take_out(e, b, picks[i].arm);
+        take_out(e, b, picks[i].arm, false);
         b->n_picks++;
     }
     return status;

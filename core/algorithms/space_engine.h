@@ -114,6 +114,12 @@ struct bandit_space_engine {
     size_t capacity_values, capacity_means, capacity_variances, capacity_shortfall;
 };
 
+/* Whether picks maximize an improvement over the incumbent, or its probability. */
+static inline bool bandit_space_improves(const bandit_space_rule *rule)
+{
+    return rule->acquire == BANDIT_ACQUIRE_IMPROVEMENT || rule->acquire == BANDIT_ACQUIRE_PROBABILITY;
+}
+
 enum { BANDIT_SPACE_MORE_PICKS = 16 }; /* points in flight for which memory is reserved at once */
 
 /* ---- space_model.c ------------------------------------------------------------------------------------- */

@@ -141,7 +141,7 @@ bandit_status bandit_space_find_incumbent(bandit_space_engine *e, bandit_space_b
     size_t d = bandit_arms_dimension(e->base.arms), n = b->ledger.n;
     b->incumbent = n > 0 ? -INFINITY : 0.0;
     b->leader = n > 0 ? b->ledger.sums[0].arm : 0;
-    if (e->rule->acquire != BANDIT_ACQUIRE_IMPROVEMENT && e->rule->acquire != BANDIT_ACQUIRE_PROBABILITY)
+    if (!bandit_space_improves(e->rule))
         return BANDIT_OK;
     double means[AT_ONCE], *features = bandit_alloc((size_t)AT_ONCE * d, sizeof *features);
     if (!features)

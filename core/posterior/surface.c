@@ -262,11 +262,11 @@ void bandit_surface_slope(bandit_surface *s, double a, double b, double *gradien
         bandit_prior_mean_slope(c->prior, s->at, a, gradient);
 }
 
-double bandit_surface_hallucinate(bandit_surface *s, const double *coordinates)
+double bandit_surface_hallucinate(bandit_surface *s, const double *coordinates, double noise)
 {
     size_t d = s->posterior->covariance->dimension, n = s->n;
     bandit_surface_look(s, coordinates);
-    double variance = fmax(0.0, s->variance), scale = 1.0 / sqrt(s->posterior->lambda + variance);
+    double variance = fmax(0.0, s->variance), scale = 1.0 / sqrt(noise + variance);
     if (s->near && n == s->m + BANDIT_NEAR_EXACT) {
         bandit_near_add(&s->beyond, s->posterior->covariance, s->u, s->y);
         return variance;

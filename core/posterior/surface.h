@@ -50,9 +50,10 @@ size_t bandit_surface_memory(const bandit_surface *surface);
 /* Reserves memory for `more` points in flight beyond the present ones. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_surface_reserve(bandit_surface *surface, size_t more, bandit_error *err);
 
-/* Adds a point in flight, given by coordinates scaled as the arms are; its memory must have been reserved.
- * Returns the variance at the point before that. */
-double bandit_surface_hallucinate(bandit_surface *surface, const double *coordinates);
+/* Adds a point in flight, given by coordinates scaled as the arms are; its memory must have been reserved. `noise`: the
+ * noise variance of its measurement, usually lambda; points beyond BANDIT_NEAR_EXACT always have lambda. Returns the
+ * variance at the point before that. */
+double bandit_surface_hallucinate(bandit_surface *surface, const double *coordinates, double noise);
 
 /* Mean and variance of n points, given by n x dimension coordinates, row-major. Either output may be NULL. */
 void bandit_surface_values(bandit_surface *surface, const double *coordinates, size_t n, double *mean,

@@ -82,7 +82,8 @@ typedef enum bandit_in_flight {
     BANDIT_IN_FLIGHT_NEAR, /* the first hundred, and of the others those nearest to the point considered, so
                               that a pick costs no more when many are in flight */
     BANDIT_IN_FLIGHT_ONCE, /* as NEAR, and a point in flight is not picked again while another may be picked */
-    BANDIT_IN_FLIGHT_SURPASS /* as ONCE, and an improvement must also surpass the means of the points in flight */
+    BANDIT_IN_FLIGHT_SURPASS /* as ONCE, and where improvements are sought, they must also surpass the means of the
+                                points in flight, and the picks of a batch keep apart even if there is noise */
 } bandit_in_flight;
 /* How far a study trusts its sources (source.h) while it has few results. EVIDENCE: as far as they make the
  * results likelier. AGREEMENT: less than that if the sources contradict each other

@@ -301,7 +301,7 @@ static void a_grid_has_each_column_once(void **state)
     must(bandit_grid_update(&grid, &surface, &err), &err);
     assert_int_equal(entries, tiles(POINTS) * m);
     for (size_t i = 0, behind = 0; i < OUT; i++) {
-        bandit_surface_hallucinate(&surface, points + 200 * i);
+        bandit_surface_hallucinate(&surface, points + 200 * i, surface.posterior->lambda);
         behind++;
         if (i == 2) /* two at once */
             continue;

@@ -68,7 +68,7 @@ static void hallucinate(fixture *f, size_t arm)
 {
     bandit_error err = {0};
     assert_int_equal(bandit_surface_reserve(&f->surface, 1, &err), BANDIT_OK);
-    bandit_surface_hallucinate(&f->surface, f->rows + arm * D);
+    bandit_surface_hallucinate(&f->surface, f->rows + arm * D, f->surface.posterior->lambda);
 }
 
 /* On all pulled points, with some of them and others out, it is the exact posterior. */
@@ -257,7 +257,7 @@ static void the_prior_is_a_surface(void **state)
             assert_true(fabs(variance[a] - (out ? 1.0 - exp(-r2) / 1.25 : 1.0)) < 1e-14);
         }
         if (!out)
-            assert_true(fabs(bandit_surface_hallucinate(&s, f.rows) - 1.0) < 1e-15);
+            assert_true(fabs(bandit_surface_hallucinate(&s, f.rows, s.posterior->lambda) - 1.0) < 1e-15);
     }
     bandit_surface_clear(&s);
     tear_down(&f);

@@ -63,7 +63,7 @@ static void hallucinate(bandit_surface *s, const fixture *f, size_t from, size_t
     bandit_error err = {0};
     for (size_t i = from; i < to; i++) {
         assert_int_equal(bandit_surface_reserve(s, 1, &err), BANDIT_OK);
-        bandit_surface_hallucinate(s, f->rows + i * D);
+        bandit_surface_hallucinate(s, f->rows + i * D, s->posterior->lambda);
     }
 }
 

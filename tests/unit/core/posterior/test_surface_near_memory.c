@@ -37,7 +37,7 @@ static bool run(const bandit_covariance *covariance, const double *rows, long nt
         while ((status = bandit_surface_reserve(&s, 1, &err)) == BANDIT_NO_MEMORY && !failed)
             failed = has_failed();
         assert_int_equal(status, BANDIT_OK);
-        bandit_surface_hallucinate(&s, rows + i * D);
+        bandit_surface_hallucinate(&s, rows + i * D, s.posterior->lambda);
         while ((status = bandit_grid_update(&grid, &s, &err)) == BANDIT_NO_MEMORY && !failed)
             failed = has_failed();
         assert_int_equal(status, BANDIT_OK);
