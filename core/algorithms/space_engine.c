@@ -126,11 +126,12 @@ double bandit_space_variance(const bandit_space_engine *e, const bandit_space_ba
 
 /* The noise variance with which a pick of this batch is hallucinated. With BANDIT_IN_FLIGHT_SURPASS it is nearly
  * none: where the model sees much noise, one measurement changes little, and the picks of a batch would all measure
- * one place again. Picks of earlier batches were made with other models, and do not crowd. */
+ * one place. Picks of earlier batches were made with other models, and do not crowd. */
 static double noise_of_pick(bandit_space_engine *e, bandit_space_batch *b, const double *features)
 {
     double noise = e->base.options.lambda;
-    if (e->base.options.in_flight != BANDIT_IN_FLIGHT_SURPASS || !bandit_space_improves(e->rule))
+    bool surpasses = e->base.options.in_flight == BANDIT_IN_FLIGHT_SURPASS && bandit_space_improves(e->rule);
+    if (!surpasses || !b->has_model)
         return noise;
     bandit_surface_look(&b->surface, features);
     return fmin(noise, 0.01 * fmax(0.0, b->surface.variance));

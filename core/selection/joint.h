@@ -57,8 +57,9 @@ typedef struct bandit_joint {
 } bandit_joint;
 
 /* Starts a batch. `metrics`: n, the first one an objective. options: `reference` says how the reference point is
- * inferred without thresholds, and `in_flight` whether values fall beside picks in flight. Of the n_arms arms with results, `mean` and `known` have a row of n entries each, as in bandit_outlook.
- * *joint is {0} or used before. Errors: BANDIT_NO_MEMORY. */
+ * inferred without thresholds, and `in_flight` whether values fall beside picks in flight. Of the n_arms arms with
+ * results, `mean` and `known` have a row of n entries each, as in bandit_outlook. *joint is {0} or used before. Errors:
+ * BANDIT_NO_MEMORY. */
 bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metrics, size_t n,
                                  const bandit_options *options, const uint32_t *arms, size_t n_arms,
                                  const double *mean, const double *known, bandit_error *err);
