@@ -1,6 +1,7 @@
 #include "core/algorithms/space_engine.h"
 
 #include "core/algorithms/space_design.h"
+#include "core/algorithms/space_objective.h"
 #include "core/algorithms/stored_state.h"
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
@@ -126,12 +127,13 @@ double bandit_space_variance(const bandit_space_engine *e, const bandit_space_ba
 
 /* The noise variance with which a pick of this batch is hallucinated. With BANDIT_IN_FLIGHT_SURPASS it is nearly
  * none: where the model sees much noise, one measurement changes little, and the picks of a batch would all measure
- * one place. Picks of earlier batches were made with other models, and do not crowd. */
+ * one place. Picks of earlier batches were made with other models, and do not crowd. Without noise the improvement
+ * over the picks in flight keeps picks apart, and a wider distance would only delay the last digits. */
 static double noise_of_pick(bandit_space_engine *e, bandit_space_batch *b, const double *features)
 {
     double noise = e->base.options.lambda;
     bool surpasses = e->base.options.in_flight == BANDIT_IN_FLIGHT_SURPASS && bandit_space_improves(e->rule);
-    if (!surpasses || !b->has_model)
+    if (!surpasses || !b->has_model || bandit_space_is_silent(e))
         return noise;
     bandit_surface_look(&b->surface, features);
     return fmin(noise, 0.01 * fmax(0.0, b->surface.variance));

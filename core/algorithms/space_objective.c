@@ -17,9 +17,7 @@ static bool is_out(const bandit_space_batch *b, uint32_t arm)
     return false;
 }
 
-/* Whether noise gives no reason to pick a point twice. If the search seeks the best point, this includes
- * noise as small as the prior alone suggests (a variance of e^-9). */
-static bool is_silent(const bandit_space_engine *e)
+bool bandit_space_is_silent(const bandit_space_engine *e)
 {
     return bandit_is_silent(&e->base) || (e->rule->seeks_best && e->base.options.lambda < exp(-8.0));
 }
@@ -33,7 +31,8 @@ static bool accepts(void *context, const double *coded, const double *features)
         return false;
     if (!c->strict || arm == SIZE_MAX)
         return true;
-    bool silent = is_silent(c->e), once = silent || c->e->base.options.in_flight >= BANDIT_IN_FLIGHT_ONCE;
+    bool silent = bandit_space_is_silent(c->e),
+         once = silent || c->e->base.options.in_flight >= BANDIT_IN_FLIGHT_ONCE;
     return !(silent && bandit_sum_of(c->b->ledger.sums, c->b->ledger.n, (uint32_t)arm)) &&
            !(once && is_out(c->b, (uint32_t)arm));
 }
