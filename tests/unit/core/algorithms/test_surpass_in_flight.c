@@ -67,8 +67,9 @@ static void add(study *s, size_t i, double x, double y)
 
 static void add_results(study *s)
 {
+    static const double levels[] = {0.1, 0.5, 0.9};
     for (size_t i = 0; i < TOLD; i++)
-        add(s, i, 0.1 + 0.4 * (double)(i % 3), 0.1 + 0.4 * (double)(i / 3));
+        add(s, i, levels[i % 3], levels[i / 3]);
 }
 
 /* How many of a batch's picks are within a thousandth of the range of an earlier one. */
