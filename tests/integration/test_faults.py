@@ -227,6 +227,85 @@ def test_a_study_goes_on_if_it_cannot_be_deleted():
         expect_sound(server.db)
 
 
+class Writes:
+    """Every kind of write, to a space and a list. Each gives the request, made from what the studies have now."""
+
+    STUDIES = ("space", "list")
+
+    def __init__(self, client):
+        self._client, self._random, self._made = client, random.Random(3), 0
+        parameters = [{"name": name, "type": "double", "min": 0, "max": 1} for name in ("x", "y")]
+        client.create({"id": "space", "metric": {"name": "v", "goal": "minimize"}, "domain": {"type": "space", "parameters": parameters}})
+        client.create({"id": "list", "metric": {"name": "v", "goal": "minimize"}, "domain": {"type": "candidates", "points": grid(8)}})
+
+    def all(self):
+        for study in self.STUDIES:
+            path = f"/v1/studies/{study}"
+            yield lambda path=path: ("POST", f"{path}/ask", {"count": 3, "worker": self._new("w")})
+            yield lambda path=path: ("POST", f"{path}/trials/{self._trial(path, 'pending')}/heartbeat", {})
+            yield lambda path=path: ("POST", f"{path}/trials/{self._trial(path, 'pending')}/measurements", {"step": self._step(), "value": 1.5})
+            yield lambda path=path: ("POST", f"{path}/tell", {"results": [{"trial": self._trial(path, "pending"), "value": self._random.random()}]})
+            yield lambda path=path: ("POST", f"{path}/trials/{self._trial(path, 'completed')}/amend", {"value": self._random.random()})
+            yield lambda path=path: ("POST", f"{path}/trials", self._point(path))
+            yield lambda path=path: ("POST", f"{path}/observations", {"observations": [{**self._point(path), "value": 0.5}]})
+            yield lambda path=path: ("POST", f"{path}/observations/1/amend", {"value": self._random.random()})
+            yield lambda path=path: ("PATCH", path, {"state": "paused"})
+            yield lambda path=path: ("PATCH", path, {"state": "active"})
+            yield lambda path=path: ("POST", f"{path}/fork", {"id": self._new("fork"), "at_trial": 2})
+        yield lambda: ("POST", "/v1/studies/space/ask", {"count": 1, "worker": self._new("w"), "fixed": {"x": 0.25}})
+        yield lambda: ("POST", "/v1/studies/list/candidates", {"points": [[self._random.random(), self._random.random()]]})
+        yield lambda: ("POST", "/v1/studies/list/candidates/retire", {"candidates": [63]})
+        yield lambda: ("POST", "/v1/studies/list/candidates/restore", {"candidates": [63]})
+        yield lambda: ("POST", "/v1/tokens", {"role": "worker"})
+        yield self._deletion
+
+    def _new(self, kind):
+        self._made += 1
+        return f"{kind}-{self._made}"
+
+    def _step(self):
+        self._made += 1
+        return self._made
+
+    def _trial(self, path, state):
+        return next(trial["id"] for trial in self._client.items(f"{path}/trials") if trial["state"] == state)
+
+    def _point(self, path):
+        if path.endswith("list"):
+            return {"candidate": self._random.randrange(60)}
+        return {"parameters": {"x": self._random.random(), "y": self._random.random()}}
+
+    def _deletion(self):
+        name = self._new("gone")
+        self._client.create(definition(points=grid(4), id=name))
+        return "DELETE", f"/v1/studies/{name}", None
+
+
+@cases({"the disk is full": "full", "the disk breaks": "io"})
+def test_every_write_is_refused_clearly_and_accepted_when_repeated(case):
+    refused = 0
+    with FaultyServer() as server:
+        client = server.client()
+        writes = Writes(client)
+        for make in writes.all():
+            nth, failed = 0, 1
+            while failed:
+                nth += 1
+                request = make()
+                server.order(f"{case} {nth}")
+                answer = client.request(*request)
+                failed = int(server.order("none"))
+                if answer.status == 503 and failed:
+                    refused += 1
+                    answer = client.request(*request)
+                assert answer.status < 300, (request, nth, answer)
+        assert refused >= 25, refused
+        for study in writes.STUDIES:
+            assert client.ask(study, wait_seconds=60, fresh=True)["trials"], study
+        server.stop()
+        expect_sound(server.db)
+
+
 def test_what_was_answered_outlasts_a_loss_of_power():
     cuts = 0
     with FaultyServer(power=True) as server:
