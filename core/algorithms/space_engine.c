@@ -125,6 +125,20 @@ double bandit_space_variance(const bandit_space_engine *e, const bandit_space_ba
     return at.residual + at.norm2;
 }
 
+bool bandit_space_keeps_apart(const bandit_engine *engine)
+{
+    const bandit_space *space = engine->arms->space;
+    if (engine->options.in_flight != BANDIT_IN_FLIGHT_SURPASS || !bandit_arms_is_open_space(engine->arms))
+        return false;
+    for (size_t i = 0; i < space->n; i++) {
+        const bandit_parameter *p = &space->parameters[i];
+        double steps = (p->max - p->min) / (p->step > 0.0 ? p->step : 1.0);
+        if (p->type == BANDIT_PARAMETER_DOUBLE || (p->type == BANDIT_PARAMETER_INTEGER && steps >= 100.0))
+            return true;
+    }
+    return false;
+}
+
 /* The noise variance with which a pick of this batch is hallucinated. With BANDIT_IN_FLIGHT_SURPASS it is nearly
  * none: where the model sees much noise, one measurement changes little, and the picks of a batch would all measure
  * one place. Picks of earlier batches were made with other models, and do not crowd. Without noise the improvement
@@ -132,8 +146,8 @@ double bandit_space_variance(const bandit_space_engine *e, const bandit_space_ba
 static double noise_of_pick(bandit_space_engine *e, bandit_space_batch *b, const double *features)
 {
     double noise = e->base.options.lambda;
-    bool surpasses = e->base.options.in_flight == BANDIT_IN_FLIGHT_SURPASS && bandit_space_improves(e->rule);
-    if (!surpasses || !b->has_model || bandit_space_is_silent(e))
+    if (!bandit_space_keeps_apart(&e->base) || !bandit_space_improves(e->rule) || !b->has_model ||
+        bandit_space_is_silent(e))
         return noise;
     bandit_surface_look(&b->surface, features);
     return fmin(noise, 0.01 * fmax(0.0, b->surface.variance));

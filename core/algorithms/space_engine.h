@@ -120,6 +120,11 @@ static inline bool bandit_space_improves(const bandit_space_rule *rule)
     return rule->acquire == BANDIT_ACQUIRE_IMPROVEMENT || rule->acquire == BANDIT_ACQUIRE_PROBABILITY;
 }
 
+/* Whether picks keep away from points in flight: with BANDIT_IN_FLIGHT_SURPASS, if some parameter is a double or has
+ * more than a hundred whole numbers. On a grid the points in flight are not picked again, and to look at their
+ * neighbours is a search of its own. */
+bool bandit_space_keeps_apart(const bandit_engine *engine);
+
 enum { BANDIT_SPACE_MORE_PICKS = 16 }; /* points in flight for which memory is reserved at once */
 
 /* ---- space_model.c ------------------------------------------------------------------------------------- */

@@ -107,8 +107,7 @@ static double incumbent_of(const bandit_space_engine *e, const bandit_space_batc
 {
     double best = -INFINITY;
     if (e->rule->samples || !has_context(space_of(e), fixed))
-        return e->base.options.in_flight == BANDIT_IN_FLIGHT_SURPASS ? fmax(b->incumbent, b->promised)
-                                                                     : b->incumbent;
+        return bandit_space_keeps_apart(&e->base) ? fmax(b->incumbent, b->promised) : b->incumbent;
     for (size_t i = 0; i < e->maximizer.n_grid; i++)
         best = fmax(best, e->grid.mean[i]);
     return isfinite(best) ? best : b->incumbent;

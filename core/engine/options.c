@@ -132,9 +132,10 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "In an open space: a pick takes all points in flight into account (all), or the first hundred and, of the "
            "others, those near each point that it considers (near). With once, which is near with one more rule, a "
            "point in flight is not picked again while there is another. With surpass, which is once with one more rule, "
-           "an improvement is one over the means of the points in flight as well, and the picks of a batch keep apart "
-           "even if there is noise. New studies have surpass with log_ei and near with other algorithms; studies that "
-           "are older than this option have all.",
+           "picks keep away from points in flight where some parameter is a double or has more than a hundred whole "
+           "numbers: an improvement is one over their means as well, and the picks of a batch keep apart even if there "
+           "is noise. New studies have surpass with log_ei and near with other algorithms; studies that are older than "
+           "this option have all.",
            WORDS("all", "near", "once", "surpass")),
     OPTION(REFERENCE, reference, WORD,
            "With several objectives without thresholds: the inferred reference point is below the front, and in each "

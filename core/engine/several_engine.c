@@ -348,7 +348,8 @@ static bandit_status start_joint(bandit_several_engine *e, bandit_error *err)
                      : bandit_several_look_front(e, goals, arms, &n, mean, known, err);
     }
     if (status == BANDIT_OK)
-        status = bandit_joint_start(&e->joint, goals, e->n, &e->base.options, arms, n, mean, known, err);
+        status = bandit_joint_start(&e->joint, goals, e->n, e->base.options.reference,
+                                    bandit_space_keeps_apart(&e->base), arms, n, mean, known, err);
     free(arms);
     free(mean);
     e->has_joint = status == BANDIT_OK;

@@ -104,8 +104,8 @@ static bandit_status cover(bandit_joint *joint, bandit_error *err)
 }
 
 bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metrics, size_t n,
-                                 const bandit_options *options, const uint32_t *arms, size_t n_arms,
-                                 const double *mean, const double *known, bandit_error *err)
+                                 bandit_reference_rule rule, bool keeps_apart, const uint32_t *arms,
+                                 size_t n_arms, const double *mean, const double *known, bandit_error *err)
 {
     double best = -INFINITY;
     bandit_status status = BANDIT_OK;
@@ -114,7 +114,7 @@ bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metri
     joint->n_points = 0;
     joint->nearest = n_arms > 0 ? arms[0] : 0;
     joint->bounded = false;
-    joint->keeps_apart = options->in_flight == BANDIT_IN_FLIGHT_SURPASS;
+    joint->keeps_apart = keeps_apart;
     memcpy(joint->metrics, metrics, n * sizeof *metrics);
     for (size_t j = 0; j < n; j++) {
         joint->bounded |= is_bounded(&metrics[j]);
@@ -132,7 +132,7 @@ bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metri
     }
     joint->seeks_bounds = joint->n_points == 0;
     if (status == BANDIT_OK && n_arms > 0)
-        status = set_reference(joint, options->reference, mean, n_arms, err);
+        status = set_reference(joint, rule, mean, n_arms, err);
     return status == BANDIT_OK && !joint->seeks_bounds ? cover(joint, err) : status;
 }
 

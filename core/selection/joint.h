@@ -11,7 +11,7 @@
  *
  *   sum over bounded metrics j of log P_j + 1/2 log(variance now / variance at the batch's start).
  *
- * In a space with BANDIT_IN_FLIGHT_SURPASS, a quarter of this last logarithm, but of deviations, is added to the first
+ * If keeps_apart is set, a quarter of this last logarithm, but of deviations, is added to the first
  * sum as well. A pick in flight that may break a bound is not in F, and without this term points beside it would be
  * worth as much as it is.
  *
@@ -56,13 +56,12 @@ typedef struct bandit_joint {
     bandit_boxes boxes;
 } bandit_joint;
 
-/* Starts a batch. `metrics`: n, the first one an objective. options: `reference` says how the reference point is
- * inferred without thresholds, and `in_flight` whether values fall beside picks in flight. Of the n_arms arms with
- * results, `mean` and `known` have a row of n entries each, as in bandit_outlook. *joint is {0} or used before. Errors:
- * BANDIT_NO_MEMORY. */
+/* Starts a batch. `metrics`: n, the first one an objective. rule: how the reference point is inferred without
+ * thresholds. Of the n_arms arms with results, `mean` and `known` have a row of n entries each, as in bandit_outlook.
+ * *joint is {0} or used before. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metrics, size_t n,
-                                 const bandit_options *options, const uint32_t *arms, size_t n_arms,
-                                 const double *mean, const double *known, bandit_error *err);
+                                 bandit_reference_rule rule, bool keeps_apart, const uint32_t *arms,
+                                 size_t n_arms, const double *mean, const double *known, bandit_error *err);
 void bandit_joint_clear(bandit_joint *joint);
 size_t bandit_joint_memory(const bandit_joint *joint);
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { TOLD = 9, PICKS = 8, METRICS = 2 };
+enum { TOLD = 9, PICKS = 8, METRICS = 2, DOUBLES = 0 };
 
 typedef struct study {
     bandit_arms *arms;
@@ -28,36 +28,23 @@ typedef struct study {
 static const bandit_metric bounded[METRICS] = {{.objective = true, .low = -INFINITY, .high = INFINITY},
                                                {.low = -INFINITY, .high = 0.5}};
 
-static void set_up(study *s, bandit_algorithm algorithm, bandit_in_flight in_flight,
-                   const bandit_metric *metrics)
+/* steps: of each parameter; or DOUBLES. */
+static bandit_arms *new_arms(int steps)
 {
-    const bandit_parameter parameters[] = {
-        {.type = BANDIT_PARAMETER_DOUBLE, .min = 0, .max = 1, .parent = BANDIT_NO_PARENT},
-        {.type = BANDIT_PARAMETER_DOUBLE, .min = 0, .max = 1, .parent = BANDIT_NO_PARENT}};
-    *s = (study){.arms = space_study_arms(parameters, 2), .lengthscale = 0.6};
-    bandit_options o = BANDIT_OPTIONS_INIT;
-    o.algorithm = algorithm;
-    o.kernel.lengthscales = &s->lengthscale;
-    o.kernel.n_lengthscales = 1;
-    o.lambda = 1e-5;
-    o.zeta = 0.0;
-    o.in_flight = in_flight;
-    o.metrics = metrics;
-    o.n_metrics = metrics ? METRICS : 0;
-    s->engine = space_study_engine(s->arms, &o);
-}
-
-static void tear_down(study *s)
-{
-    bandit_engine_free(s->engine);
-    bandit_arms_free(s->arms);
+    bandit_parameter parameter = {.type = BANDIT_PARAMETER_DOUBLE, .max = 1, .parent = BANDIT_NO_PARENT};
+    if (steps != DOUBLES) {
+        parameter.type = BANDIT_PARAMETER_INTEGER;
+        parameter.max = steps;
+    }
+    const bandit_parameter parameters[] = {parameter, parameter};
+    return space_study_arms(parameters, 2);
 }
 
 /* A result of a smooth function whose maximum, at (0.6, 0.4), is not among the results. */
-static void add(study *s, size_t i, double x, double y)
+static void add(study *s, size_t i, double x, double y, double scale)
 {
     bandit_error err = {0};
-    double point[] = {x, y};
+    double point[] = {scale * x, scale * y};
     assert_int_equal(bandit_arms_append(s->arms, point, 1, &err), BANDIT_OK);
     double reward = 1.0 - 2.0 * (pow(x - 0.6, 2) + pow(y - 0.4, 2));
     s->sums[i] = x + y;
@@ -65,35 +52,54 @@ static void add(study *s, size_t i, double x, double y)
         (bandit_result){.arm = (uint32_t)i, .repeats = 1, .reward = reward, .others = &s->sums[i]};
 }
 
-static void add_results(study *s)
+static void set_up(study *s, bandit_options *o, int steps)
 {
-    static const double levels[] = {0.1, 0.5, 0.9};
+    static const double places[] = {0.1, 0.5, 0.9};
+    *s = (study){.arms = new_arms(steps), .lengthscale = 0.6};
+    o->kernel.lengthscales = &s->lengthscale;
+    o->kernel.n_lengthscales = 1;
+    o->lambda = 1e-5;
+    o->zeta = 0.0;
+    s->engine = space_study_engine(s->arms, o);
     for (size_t i = 0; i < TOLD; i++)
-        add(s, i, levels[i % 3], levels[i / 3]);
+        add(s, i, places[i % 3], places[i / 3], steps == DOUBLES ? 1.0 : steps);
+}
+
+/* The coded picks of one batch. */
+static void choose(bandit_algorithm algorithm, bandit_in_flight in_flight, const bandit_metric *metrics,
+                   int steps, double x[PICKS][2])
+{
+    study s;
+    bandit_pick picks[PICKS];
+    bandit_options o = BANDIT_OPTIONS_INIT;
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    limits.beyond_bound = true;
+    limits.max_picks = PICKS;
+    o.algorithm = algorithm;
+    o.in_flight = in_flight;
+    o.metrics = metrics;
+    o.n_metrics = metrics ? METRICS : 0;
+    set_up(&s, &o, steps);
+    space_study_begin(s.engine, s.results, TOLD, NULL, 0);
+    assert_int_equal(space_study_choose(s.engine, &limits, picks).n_picks, PICKS);
+    for (size_t i = 0; i < PICKS; i++)
+        bandit_arms_coded(s.arms, picks[i].arm, x[i]);
+    bandit_engine_free(s.engine);
+    bandit_arms_free(s.arms);
 }
 
 /* How many of a batch's picks are within a thousandth of the range of an earlier one. */
 static size_t crowded(bandit_algorithm algorithm, bandit_in_flight in_flight, const bandit_metric *metrics)
 {
-    study s;
-    bandit_pick picks[PICKS];
     double x[PICKS][2];
     size_t n = 0;
-    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
-    limits.beyond_bound = true;
-    limits.max_picks = PICKS;
-    set_up(&s, algorithm, in_flight, metrics);
-    add_results(&s);
-    space_study_begin(s.engine, s.results, TOLD, NULL, 0);
-    assert_int_equal(space_study_choose(s.engine, &limits, picks).n_picks, PICKS);
+    choose(algorithm, in_flight, metrics, DOUBLES, x);
     for (size_t i = 0; i < PICKS; i++) {
         bool near = false;
-        bandit_arms_coded(s.arms, picks[i].arm, x[i]);
         for (size_t j = 0; j < i; j++)
             near |= hypot(x[i][0] - x[j][0], x[i][1] - x[j][1]) < 1e-3;
         n += near;
     }
-    tear_down(&s);
     return n;
 }
 
@@ -114,11 +120,25 @@ static void nor_at_the_border_of_a_bound(void **state)
     assert_int_equal(crowded(BANDIT_LOG_EI, BANDIT_IN_FLIGHT_SURPASS, bounded), 0);
 }
 
+/* On a grid points in flight are not picked again anyway. */
+static void grids_have_no_other_rule(void **state)
+{
+    double once[PICKS][2], surpass[PICKS][2];
+    (void)state;
+    choose(BANDIT_LOG_EI, BANDIT_IN_FLIGHT_ONCE, NULL, 90, once);
+    choose(BANDIT_LOG_EI, BANDIT_IN_FLIGHT_SURPASS, NULL, 90, surpass);
+    assert_memory_equal(once, surpass, sizeof once);
+    choose(BANDIT_LOG_EI, BANDIT_IN_FLIGHT_ONCE, NULL, 1000, once);
+    choose(BANDIT_LOG_EI, BANDIT_IN_FLIGHT_SURPASS, NULL, 1000, surpass);
+    assert_memory_not_equal(once, surpass, sizeof once);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(picks_of_a_batch_do_not_crowd),
         cmocka_unit_test(nor_at_the_border_of_a_bound),
+        cmocka_unit_test(grids_have_no_other_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
