@@ -281,7 +281,7 @@ class Writes:
         return "DELETE", f"/v1/studies/{name}", None
 
 
-@cases({"the disk is full": "full", "the disk breaks": "io"})
+@cases(KINDS if EVERY else {"the disk breaks": "io"})
 def test_every_write_is_refused_clearly_and_accepted_when_repeated(case):
     refused = 0
     with FaultyServer() as server:
@@ -290,7 +290,7 @@ def test_every_write_is_refused_clearly_and_accepted_when_repeated(case):
         for make in writes.all():
             nth, failed = 0, 1
             while failed:
-                nth += 1
+                nth += 1 if EVERY or nth < 2 else 4
                 request = make()
                 server.order(f"{case} {nth}")
                 answer = client.request(*request)
@@ -299,7 +299,7 @@ def test_every_write_is_refused_clearly_and_accepted_when_repeated(case):
                     refused += 1
                     answer = client.request(*request)
                 assert answer.status < 300, (request, nth, answer)
-        assert refused >= 25, refused
+        assert refused > 25, refused
         for study in writes.STUDIES:
             assert client.ask(study, wait_seconds=60, fresh=True)["trials"], study
         server.stop()
