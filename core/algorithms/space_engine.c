@@ -1,7 +1,6 @@
 #include "core/algorithms/space_engine.h"
 
 #include "core/algorithms/space_design.h"
-#include "core/algorithms/space_objective.h"
 #include "core/algorithms/stored_state.h"
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
@@ -123,20 +122,6 @@ double bandit_space_variance(const bandit_space_engine *e, const bandit_space_ba
     }
     bandit_embedding at = bandit_posterior_embed(&b->posterior, arm, b->w, b->scratch);
     return at.residual + at.norm2;
-}
-
-bool bandit_space_keeps_apart(const bandit_engine *engine)
-{
-    const bandit_space *space = engine->arms->space;
-    if (engine->options.in_flight != BANDIT_IN_FLIGHT_SURPASS || !bandit_arms_is_open_space(engine->arms))
-        return false;
-    for (size_t i = 0; i < space->n; i++) {
-        const bandit_parameter *p = &space->parameters[i];
-        double steps = (p->max - p->min) / (p->step > 0.0 ? p->step : 1.0);
-        if (p->type == BANDIT_PARAMETER_DOUBLE || (p->type == BANDIT_PARAMETER_INTEGER && steps >= 100.0))
-            return true;
-    }
-    return false;
 }
 
 /* The noise variance with which a pick of this batch is hallucinated. With BANDIT_IN_FLIGHT_SURPASS it is nearly

@@ -120,11 +120,6 @@ static inline bool bandit_space_improves(const bandit_space_rule *rule)
     return rule->acquire == BANDIT_ACQUIRE_IMPROVEMENT || rule->acquire == BANDIT_ACQUIRE_PROBABILITY;
 }
 
-/* Whether picks keep away from points in flight: with BANDIT_IN_FLIGHT_SURPASS, if some parameter is a double or has
- * more than a hundred whole numbers. On a grid the points in flight are not picked again, and to look at their
- * neighbours is a search of its own. */
-bool bandit_space_keeps_apart(const bandit_engine *engine);
-
 enum { BANDIT_SPACE_MORE_PICKS = 16 }; /* points in flight for which memory is reserved at once */
 
 /* ---- space_model.c ------------------------------------------------------------------------------------- */
@@ -142,6 +137,13 @@ double bandit_space_width(const bandit_space_engine *engine, const bandit_space_
 bandit_status bandit_space_find_incumbent(bandit_space_engine *engine, bandit_space_batch *batch,
                                           bandit_error *err);
 void bandit_space_features_of(const bandit_arms *arms, uint32_t arm, double *features);
+/* Whether noise gives no reason to pick a point twice. If the search seeks the best point, this includes
+ * noise as small as the prior alone suggests (a variance of e^-9). */
+bool bandit_space_is_silent(const bandit_space_engine *engine);
+/* Whether picks keep away from points in flight: with BANDIT_IN_FLIGHT_SURPASS, if some number that is not a context
+ * is continuous or has more than a hundred values. Otherwise the points are those of a grid: a point in flight is not
+ * picked again anyway, and its neighbours are different settings. */
+bool bandit_space_keeps_apart(const bandit_engine *engine);
 
 /* ---- space_picks.c ------------------------------------------------------------------------------------- */
 

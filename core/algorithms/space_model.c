@@ -2,6 +2,7 @@
  * by algorithm between two batches. */
 #include "core/algorithms/space_engine.h"
 
+#include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
 #include "core/selection/bless.h"
@@ -159,4 +160,39 @@ bandit_status bandit_space_find_incumbent(bandit_space_engine *e, bandit_space_b
     }
     free(features);
     return BANDIT_OK;
+}
+
+/* ---- points in flight ---------------------------------------------------------------------------------- */
+
+bool bandit_space_is_silent(const bandit_space_engine *e)
+{
+    return bandit_is_silent(&e->base) || (e->rule->seeks_best && e->base.options.lambda < exp(-8.0));
+}
+
+static double number_of_values(const bandit_parameter *p)
+{
+    switch (p->type) {
+    case BANDIT_PARAMETER_DOUBLE:
+        return INFINITY;
+    case BANDIT_PARAMETER_INTEGER:
+        return 1.0 + (p->max - p->min) / (p->step > 0.0 ? p->step : 1.0);
+    case BANDIT_PARAMETER_DISCRETE:
+        return (double)p->n_values;
+    case BANDIT_PARAMETER_CATEGORICAL:
+    case BANDIT_PARAMETER_BOOLEAN:
+        break;
+    }
+    return 0.0; /* it has no neighbours */
+}
+
+bool bandit_space_keeps_apart(const bandit_engine *engine)
+{
+    const bandit_space *space = engine->arms->space;
+    if (engine->options.in_flight != BANDIT_IN_FLIGHT_SURPASS || !bandit_arms_is_open_space(engine->arms))
+        return false;
+    for (size_t i = 0; i < space->n; i++) {
+        if (!space->parameters[i].context && number_of_values(&space->parameters[i]) > 100.0)
+            return true;
+    }
+    return false;
 }

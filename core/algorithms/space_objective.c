@@ -1,6 +1,5 @@
 #include "core/algorithms/space_objective.h"
 
-#include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
 
 #include <math.h>
@@ -15,11 +14,6 @@ static bool is_out(const bandit_space_batch *b, uint32_t arm)
             return true;
     }
     return false;
-}
-
-bool bandit_space_is_silent(const bandit_space_engine *e)
-{
-    return bandit_is_silent(&e->base) || (e->rule->seeks_best && e->base.options.lambda < exp(-8.0));
 }
 
 static bool accepts(void *context, const double *coded, const double *features)

@@ -26,10 +26,6 @@ bandit_status bandit_space_learn_failures(bandit_space_engine *e, const bandit_s
 double bandit_space_penalty(const bandit_space_engine *e, const bandit_space_batch *b,
                             const bandit_acquisition *acquisition);
 
-/* Whether noise gives no reason to pick a point twice. If the search seeks the best point, this includes
- * noise as small as the prior alone suggests (a variance of e^-9). */
-bool bandit_space_is_silent(const bandit_space_engine *e);
-
 /* For the maximizer; *c must outlive it. */
 bandit_objective bandit_space_objective_functions(bandit_space_objective *c);
 

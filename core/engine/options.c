@@ -132,9 +132,9 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "In an open space: a pick takes all points in flight into account (all), or the first hundred and, of the "
            "others, those near each point that it considers (near). With once, which is near with one more rule, a "
            "point in flight is not picked again while there is another. With surpass, which is once with one more rule, "
-           "picks keep away from points in flight where some parameter is a double or has more than a hundred whole "
-           "numbers: an improvement is one over their means as well, and the picks of a batch keep apart even if there "
-           "is noise. New studies have surpass with log_ei and near with other algorithms; studies that are older than "
+           "picks keep away from points in flight if some number is continuous or has more than a hundred values: "
+           "an improvement must also be one over their means, and the picks of a batch keep apart even if there is "
+           "noise. New studies have surpass with log_ei and near with other algorithms; studies that are older than "
            "this option have all.",
            WORDS("all", "near", "once", "surpass")),
     OPTION(REFERENCE, reference, WORD,

@@ -11,9 +11,8 @@
  *
  *   sum over bounded metrics j of log P_j + 1/2 log(variance now / variance at the batch's start).
  *
- * If keeps_apart is set, a quarter of this last logarithm, but of deviations, is added to the first
- * sum as well. A pick in flight that may break a bound is not in F, and without this term points beside it would be
- * worth as much as it is.
+ * If keeps_apart is set, a quarter of this last term is added to the first sum as well. A pick in flight that may break
+ * a bound is not in F, and without the term points beside it would be worth as much as it is.
  *
  * The deviation of the gain is the one that a measurement removes, as in gain.h. P_j uses the deviation given
  * the data, without the picks in flight: a batch may not make a point look better. No value therefore grows

@@ -42,7 +42,7 @@ void computing_account_free(struct computing *c,
 void computing_submit(struct computing *c, computing_job *job, computing_account *account);
 
 /* Gives up the jobs of this account, or all jobs: those in progress at their next checkpoint, and every later one at
- * its first. An account without jobs may be resumed: later jobs are then run again. */
+ * its first. An account without jobs may be resumed; jobs that are submitted later then run as usual. */
 void computing_cancel(computing_account *account);
 void computing_resume(computing_account *account);
 void computing_stop(struct computing *c);

@@ -2,12 +2,12 @@
 scenario. Nothing that was answered is lost, what is refused is refused clearly, reads go on, and when the disk is
 well again so is the server. BANDITD_FAULTS=all takes every n, otherwise some."""
 
+import concurrent.futures
 import http.client
 import os
 import pathlib
 import random
 import subprocess
-import threading
 
 import server as servers
 from server import Server, run_to_end
@@ -181,14 +181,6 @@ def test_a_fault_is_refused_clearly_and_leaves_with_the_disk_well(case):
         expect_sound(server.db)
 
 
-def begin(function):
-    """Runs it on a thread. -> the thread, and the list that it puts the answer in"""
-    answers = []
-    thread = threading.Thread(target=lambda: answers.append(function()))
-    thread.start()
-    return thread, answers
-
-
 def test_a_write_waits_until_the_plan_of_a_failed_one_is_given_up():
     numbers = random.Random(1)
     names = [f"x{i}" for i in range(8)]
@@ -198,16 +190,16 @@ def test_a_write_waits_until_the_plan_of_a_failed_one_is_given_up():
         client = server.client()
         client.create({"id": "study", "metric": {"name": "y", "goal": "minimize"}, "domain": {"type": "space", "parameters": parameters}})
         assert client.post("/v1/studies/study/observations", {"observations": known}).status == 200
-        ask, answers = begin(lambda: server.client().ask("study", count=32, wait_seconds=60))
+        pool = concurrent.futures.ThreadPoolExecutor(1)
+        ask = pool.submit(server.client().ask, "study", count=32, wait_seconds=60)
         eventually(lambda: b"banditd_waiting_asks 1\n" in client.get("/metrics").body, "the ask")
         server.order("io 1")
         assert client.request("PATCH", "/v1/studies/study", {"labels": {"n": "refused"}}).status == 503
         server.order("none")
         study = client.request("PATCH", "/v1/studies/study", {"labels": {"n": "accepted"}})
         assert study.status == 200 and study.json["labels"] == {"n": "accepted"}, study
-        assert not answers, "the plan had ended before"
-        ask.join()
-        assert len(answers[0]["trials"]) == 32, answers
+        assert not ask.done(), "the plan had ended before"
+        assert len(ask.result()["trials"]) == 32
         server.stop()
         expect_sound(server.db)
 

@@ -1,6 +1,6 @@
-/* Expected improvement in an open space without noise. Points beside one in flight promise nearly the same
- * improvement, so picks of a batch crowd there. With BANDIT_IN_FLIGHT_SURPASS they must surpass it, and where it may
- * break a bound, they are kept apart from it. */
+/* Expected improvement in an open space. Points beside one in flight promise nearly the same improvement, so picks of
+ * a batch crowd there. With BANDIT_IN_FLIGHT_SURPASS they must surpass it, and where it may break a bound, or the model
+ * sees noise, they are kept apart from it. */
 #include "bandit/engine.h"
 #include "bandit/space.h"
 
@@ -15,6 +15,8 @@
 #include <cmocka.h>
 
 enum { TOLD = 9, PICKS = 8, METRICS = 2, DOUBLES = 0 };
+
+static const double SILENT = 1e-5, NOISY = 0.3; /* variances of the noise */
 
 typedef struct study {
     bandit_arms *arms;
@@ -58,27 +60,31 @@ static void set_up(study *s, bandit_options *o, int steps)
     *s = (study){.arms = new_arms(steps), .lengthscale = 0.6};
     o->kernel.lengthscales = &s->lengthscale;
     o->kernel.n_lengthscales = 1;
-    o->lambda = 1e-5;
     o->zeta = 0.0;
     s->engine = space_study_engine(s->arms, o);
     for (size_t i = 0; i < TOLD; i++)
         add(s, i, places[i % 3], places[i / 3], steps == DOUBLES ? 1.0 : steps);
 }
 
+static bandit_options options(bandit_algorithm algorithm, double lambda, const bandit_metric *metrics)
+{
+    bandit_options o = BANDIT_OPTIONS_INIT;
+    o.algorithm = algorithm;
+    o.lambda = lambda;
+    o.metrics = metrics;
+    o.n_metrics = metrics ? METRICS : 0;
+    return o;
+}
+
 /* The coded picks of one batch. */
-static void choose(bandit_algorithm algorithm, bandit_in_flight in_flight, const bandit_metric *metrics,
-                   int steps, double x[PICKS][2])
+static void choose(bandit_options o, bandit_in_flight in_flight, int steps, double x[PICKS][2])
 {
     study s;
     bandit_pick picks[PICKS];
-    bandit_options o = BANDIT_OPTIONS_INIT;
     bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
     limits.beyond_bound = true;
     limits.max_picks = PICKS;
-    o.algorithm = algorithm;
     o.in_flight = in_flight;
-    o.metrics = metrics;
-    o.n_metrics = metrics ? METRICS : 0;
     set_up(&s, &o, steps);
     space_study_begin(s.engine, s.results, TOLD, NULL, 0);
     assert_int_equal(space_study_choose(s.engine, &limits, picks).n_picks, PICKS);
@@ -88,48 +94,58 @@ static void choose(bandit_algorithm algorithm, bandit_in_flight in_flight, const
     bandit_arms_free(s.arms);
 }
 
-/* How many of a batch's picks are within a thousandth of the range of an earlier one. */
-static size_t crowded(bandit_algorithm algorithm, bandit_in_flight in_flight, const bandit_metric *metrics)
+/* How many of a batch's picks are within this distance of an earlier one. */
+static size_t crowded(bandit_options o, bandit_in_flight in_flight, double distance)
 {
     double x[PICKS][2];
     size_t n = 0;
-    choose(algorithm, in_flight, metrics, DOUBLES, x);
+    choose(o, in_flight, DOUBLES, x);
     for (size_t i = 0; i < PICKS; i++) {
         bool near = false;
         for (size_t j = 0; j < i; j++)
-            near |= hypot(x[i][0] - x[j][0], x[i][1] - x[j][1]) < 1e-3;
+            near |= hypot(x[i][0] - x[j][0], x[i][1] - x[j][1]) < distance;
         n += near;
     }
     return n;
 }
 
+static void expect_apart(bandit_options o, double distance)
+{
+    assert_true(crowded(o, BANDIT_IN_FLIGHT_ONCE, distance) >= PICKS / 4);
+    assert_int_equal(crowded(o, BANDIT_IN_FLIGHT_SURPASS, distance), 0);
+}
+
 static void picks_of_a_batch_do_not_crowd(void **state)
 {
-    static const bandit_algorithm algorithms[] = {BANDIT_LOG_EI, BANDIT_GP_EI, BANDIT_GP_PI};
     (void)state;
-    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
-        assert_true(crowded(algorithms[i], BANDIT_IN_FLIGHT_ONCE, NULL) >= PICKS / 4);
-        assert_int_equal(crowded(algorithms[i], BANDIT_IN_FLIGHT_SURPASS, NULL), 0);
-    }
+    expect_apart(options(BANDIT_LOG_EI, SILENT, NULL), 1e-3);
+    expect_apart(options(BANDIT_GP_EI, SILENT, NULL), 1e-3);
+    expect_apart(options(BANDIT_GP_PI, SILENT, NULL), 1e-3);
 }
 
 static void nor_at_the_border_of_a_bound(void **state)
 {
     (void)state;
-    assert_true(crowded(BANDIT_LOG_EI, BANDIT_IN_FLIGHT_ONCE, bounded) >= PICKS / 4);
-    assert_int_equal(crowded(BANDIT_LOG_EI, BANDIT_IN_FLIGHT_SURPASS, bounded), 0);
+    expect_apart(options(BANDIT_LOG_EI, SILENT, bounded), 1e-3);
+}
+
+static void nor_where_there_is_noise(void **state)
+{
+    (void)state;
+    expect_apart(options(BANDIT_LOG_EI, NOISY, NULL), 0.03);
 }
 
 /* On a grid points in flight are not picked again anyway. */
 static void grids_have_no_other_rule(void **state)
 {
     double once[PICKS][2], surpass[PICKS][2];
+    bandit_options o = options(BANDIT_LOG_EI, SILENT, NULL);
     (void)state;
-    choose(BANDIT_LOG_EI, BANDIT_IN_FLIGHT_ONCE, NULL, 90, once);
-    choose(BANDIT_LOG_EI, BANDIT_IN_FLIGHT_SURPASS, NULL, 90, surpass);
+    choose(o, BANDIT_IN_FLIGHT_ONCE, 90, once);
+    choose(o, BANDIT_IN_FLIGHT_SURPASS, 90, surpass);
     assert_memory_equal(once, surpass, sizeof once);
-    choose(BANDIT_LOG_EI, BANDIT_IN_FLIGHT_ONCE, NULL, 1000, once);
-    choose(BANDIT_LOG_EI, BANDIT_IN_FLIGHT_SURPASS, NULL, 1000, surpass);
+    choose(o, BANDIT_IN_FLIGHT_ONCE, 1000, once);
+    choose(o, BANDIT_IN_FLIGHT_SURPASS, 1000, surpass);
     assert_memory_not_equal(once, surpass, sizeof once);
 }
 
@@ -138,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(picks_of_a_batch_do_not_crowd),
         cmocka_unit_test(nor_at_the_border_of_a_bound),
+        cmocka_unit_test(nor_where_there_is_noise),
         cmocka_unit_test(grids_have_no_other_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
