@@ -259,6 +259,7 @@ void study_amend(study *s, study_request *request)
         goto out;
     }
     record_amendment(s, t, best->candidate, result->reason, time);
+    study_cancel_barred(s, t->candidate);
     log_event(LOG_INFO, "trial_amended", "study", s->id, "trial", log_format("%lld", (long long)t->id), NULL);
     commit_hold(s->commit, request);
     study_answer_trial(s, request, t);

@@ -1,5 +1,4 @@
-#include "server/study/candidates.h"
-
+/* A study's candidates: set, added, retired, restored. */
 #include "proto/changes.h"
 #include "proto/keys.h"
 #include "server/base/clock.h"
@@ -200,21 +199,6 @@ static uint32_t *select_candidates(const study *s, const wire_retire *retire, bo
         if (i == 0 || list[i] != list[i - 1])
             list[(*n)++] = list[i];
     return list;
-}
-
-size_t study_cancel_retired(study *s)
-{
-    size_t n = 0;
-    int64_t now = clock_now();
-    trial *t, *next;
-    for (t = trial_queue_first(s->queue, TRIALS_QUEUED); t; t = next) {
-        next = trial_queue_next(t);
-        if (!study_is_retired(s, t->candidate))
-            continue;
-        study_cancel_trial(s, t, now);
-        n++;
-    }
-    return n;
 }
 
 /* Do all of the request's candidates exist? False: the request was refused. */

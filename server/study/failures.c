@@ -1,6 +1,7 @@
 #include "server/study/failures.h"
 
 #include "proto/arrays.h"
+#include "server/study/barred.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,13 @@ bool study_count_outcome(study *s, uint32_t arm, trial_state state, bool has_val
         count = !failed ? 0 : count < ARM_FAILURES ? count + 1 : count;
     s->failures[arm] = (uint16_t)(retired | count);
     return true;
+}
+
+unsigned study_counted_outcome(const study *s, uint32_t candidate)
+{
+    if (!s->failures || candidate >= s->failures_capacity)
+        return 0;
+    return s->failures[candidate] & (unsigned)~ARM_RETIRED;
 }
 
 bool study_is_retired(const study *s, uint32_t candidate)
@@ -160,6 +168,7 @@ typedef struct amended_outcome {
     int64_t seq;
     trial_state state;
     bool has_value;
+    bool barred; /* study_is_barred_by_failures */
 } amended_outcome;
 
 typedef struct outcome {
@@ -188,11 +197,13 @@ static void take_amendment(void *arg, const store_amendment *row)
         o->no_memory = true;
         return;
     }
-    o->amended[o->n_amended++] = (amended_outcome){.trial_id = row->trial,
-                                                   .observation = row->observation,
-                                                   .seq = row->seq,
-                                                   .state = row->was,
-                                                   .has_value = row->had_value};
+    o->amended[o->n_amended++] =
+        (amended_outcome){.trial_id = row->trial,
+                          .observation = row->observation,
+                          .seq = row->seq,
+                          .state = row->was,
+                          .has_value = row->had_value,
+                          .barred = study_is_barred_by_failures(row->was, 0, row->was_reason)};
 }
 
 static int compare_amended(const void *a, const void *b)
@@ -227,7 +238,9 @@ static void take_outcome(void *arg, const store_trial *row)
     outcomes *o = arg;
     size_t batch;
     const amended_outcome *before = find_amended(o, row->trial, 0);
-    if (o->n == o->most)
+    bool barred =
+        before ? before->barred : study_is_barred_by_failures(row->state, row->attempt, row->reason);
+    if (o->n == o->most || barred)
         return;
     BANDIT_LOWER_BOUND(batch, o->n_batches, i, o->through[i] < row->told_seq);
     o->list[o->n++] = (outcome){.batch = (int64_t)batch,

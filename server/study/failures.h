@@ -21,6 +21,9 @@ bool study_pulls_once(const study *s);
 /* Enters a closed trial in its candidate's record. Call in the order of trials. False: out of memory. */
 bool study_count_outcome(study *s, uint32_t arm, trial_state state, bool has_value);
 
+/* What study_count_outcome has made of a candidate: a number of failures, ARM_INFEASIBLE or ARM_EVALUATED. */
+unsigned study_counted_outcome(const study *s, uint32_t candidate);
+
 bool study_is_retired(const study *s, uint32_t candidate);
 bool study_mark_retired(study *s, uint32_t candidate);  /* only in memory; false: out of memory */
 void study_mark_restored(study *s, uint32_t candidate); /* likewise */

@@ -2,9 +2,11 @@
 
 #include "proto/trials.h"
 #include "server/base/clock.h"
+#include "server/study/failures.h"
 #include "server/study/points.h"
 #include "server/study/requests.h"
 #include "server/study/stop_when.h"
+#include "server/study/trials.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +72,8 @@ static void observe(study *s, study_request *request)
         commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
     commit_record(s->commit, &event);
     take_back_broken(s, in, event.time);
+    for (size_t i = 0; study_pulls_once(s) && i < in->n; i++)
+        study_cancel_barred(s, in->list[i].candidate);
     stop_when_spent(s);
     commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;

@@ -4,6 +4,7 @@
 
 #include "proto/arrays.h"
 #include "server/store/event.h"
+#include "server/study/barred.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -154,15 +155,29 @@ static void take_definition(reading *r, const char *text)
         fail(r, STORE_NO_MEMORY);
 }
 
+static past_trial *find_trial(past *p, int64_t trial)
+{
+    return trial >= 1 && trial <= p->trial ? &p->trials[trial - 1] : NULL;
+}
+
 static void take_outcome(past *p, int64_t trial, trial_state state, bool has_value, int64_t told_seq)
 {
-    past_trial *t = trial >= 1 && trial <= p->trial ? &p->trials[trial - 1] : NULL;
+    past_trial *t = find_trial(p, trial);
     if (!t)
         return;
     t->state = state;
     t->has_value = has_value;
     if (t->told_seq == 0)
         t->told_seq = told_seq;
+}
+
+static void take_told(past *p, const store_event *event, int64_t seq)
+{
+    past_trial *t = find_trial(p, event->u.told.trial);
+    if (t)
+        t->barred =
+            study_is_barred_by_failures(event->u.told.state, event->u.told.attempt, event->u.told.reason);
+    take_outcome(p, event->u.told.trial, event->u.told.state, event->u.told.has_value, seq);
 }
 
 static void take_imports(reading *r, const store_observation *list, size_t n)
@@ -234,7 +249,7 @@ static void take_known(void *arg, int64_t seq, int64_t time, const char *type, c
     else if (event->type == EVENT_OBSERVATION_AMENDED)
         amend_import(p, event->u.reobserved.observation, event->u.reobserved.has_value);
     else if (event->type == EVENT_TRIAL_TOLD)
-        take_outcome(p, event->u.told.trial, event->u.told.state, event->u.told.has_value, seq);
+        take_told(p, event, seq);
     else if (event->type == EVENT_TRIAL_AMENDED)
         take_outcome(p, event->u.amended.trial, event->u.amended.state, event->u.amended.has_value, seq);
     free(event);

@@ -10,6 +10,7 @@ typedef struct past_trial {
     uint32_t candidate;
     trial_state state; /* TRIAL_QUEUED until it has a result */
     bool has_value;
+    bool barred;      /* study_is_barred_by_failures */
     int64_t told_seq; /* 0: not yet */
 } past_trial;
 

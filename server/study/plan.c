@@ -2,7 +2,6 @@
 #include "server/study/plan.h"
 
 #include "server/base/log.h"
-#include "server/study/candidates.h"
 #include "server/study/failures.h"
 #include "server/study/news.h"
 #include "server/study/observations.h"
@@ -159,7 +158,8 @@ static void take_plan(study *s, plan *p)
         record_picks(s, p);
     if (!p->extends)
         remembered_refresh(s);
-    study_cancel_retired(s); /* in case candidates were retired during the plan */
+    study_cancel_retired(s);    /* in case candidates were retired during the plan, */
+    study_cancel_all_barred(s); /* or results arrived */
 }
 
 /* The ask gets the trials that were chosen for it. If it no longer waits, they stay queued. */

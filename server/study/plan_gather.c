@@ -2,6 +2,7 @@
  * does not know the points of an enumerated space that break its constraints; results at such points do not count. */
 #include "proto/recorded_values.h"
 #include "server/data/modelled.h"
+#include "server/study/barred.h"
 #include "server/study/engine_lane.h"
 #include "server/study/failures.h"
 #include "server/study/plan_internal.h"
@@ -94,7 +95,8 @@ static bool gather_told(study *s, plan *p, trial **told, size_t n)
     for (size_t i = 0; i < n; i++) {
         t = told[i];
         t->joining = true;
-        if (!study_count_outcome(s, t->candidate, t->state, t->has_value))
+        if (!study_is_barred_by_failures(t->state, t->attempt, t->reason) &&
+            !study_count_outcome(s, t->candidate, t->state, t->has_value))
             return false;
         if (!t->has_value || t->candidate >= p->source.candidates)
             continue;

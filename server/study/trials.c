@@ -2,6 +2,7 @@
 
 #include "server/base/clock.h"
 #include "server/data/modelled.h"
+#include "server/study/barred.h"
 #include "server/study/failures.h"
 #include "server/study/lease.h"
 #include "server/study/measure.h"
@@ -117,11 +118,67 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     study_tell_result(s, t, better);
 }
 
-void study_cancel_trial(study *s, trial *t, int64_t now)
+/* ---- queued trials that are not handed out any more ---------------------------------------------------- */
+
+static const char retired[] = "the candidate was retired";
+
+static void cancel(study *s, trial *t, const char *reason, int64_t now)
 {
-    told_result cancelled = {.state = TRIAL_STOPPED, .repeats = 1, .reason = "the candidate was retired"};
+    told_result cancelled = {.state = TRIAL_STOPPED, .repeats = 1, .reason = reason};
     study_close_trial(s, t, &cancelled, 0, now);
 }
+
+size_t study_cancel_retired(study *s)
+{
+    size_t n = 0;
+    int64_t now = clock_now();
+    trial *t, *next;
+    for (t = trial_queue_first(s->queue, TRIALS_QUEUED); t; t = next) {
+        next = trial_queue_next(t);
+        if (!study_is_retired(s, t->candidate))
+            continue;
+        cancel(s, t, retired, now);
+        n++;
+    }
+    return n;
+}
+
+void study_cancel_barred(study *s, uint32_t candidate)
+{
+    trial *t, *next;
+    int64_t now = clock_now();
+    for (t = trial_queue_first(s->queue, TRIALS_QUEUED); t; t = next) {
+        next = trial_queue_next(t);
+        const char *bar = t->candidate == candidate ? study_bar(s, t) : NULL;
+        if (bar)
+            cancel(s, t, bar, now);
+    }
+}
+
+void study_cancel_all_barred(study *s)
+{
+    size_t n;
+    bool once = study_pulls_once(s);
+    trial *t, *next;
+    for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = next) {
+        next = trial_queue_next(t);
+        if (!t->joining && (once || t->state == TRIAL_FAILED || t->state == TRIAL_INFEASIBLE))
+            study_cancel_barred(s, t->candidate);
+    }
+    const store_imported *imported = pending_results_observations(s->results, &n);
+    for (size_t i = 0; once && i < n; i++)
+        study_cancel_barred(s, imported[i].candidate);
+}
+
+/* Closes a trial that returned to the queue if it may not be handed out again. */
+static void cancel_returned(study *s, trial *t, int64_t now)
+{
+    const char *reason = study_is_retired(s, t->candidate) ? retired : study_bar(s, t);
+    if (reason)
+        cancel(s, t, reason, now);
+}
+
+/* ---- trials that come back ----------------------------------------------------------------------------- */
 
 void study_requeue(study *s, trial *t, const char *outcome, bool counts, double cost, int64_t now)
 {
@@ -143,8 +200,7 @@ void study_requeue(study *s, trial *t, const char *outcome, bool counts, double 
     commit_record(s->commit, &event);
     if (counts)
         study_tell_failure(s);
-    if (study_is_retired(s, t->candidate))
-        study_cancel_trial(s, t, now);
+    cancel_returned(s, t, now);
 }
 
 /* The leases of a hundred thousand trials may expire at the same time, and other studies wait for the thread and the
@@ -165,6 +221,7 @@ void study_expire_leases(study *s, int64_t now)
         if (t->attempt >= s->config->wire->max_attempts.value) {
             told_result nothing = {.state = TRIAL_FAILED, .repeats = 1, .reason = study_lease_expired};
             study_close_trial(s, t, &nothing, t->attempt, now);
+            study_cancel_barred(s, t->candidate);
         } else {
             study_requeue(s, t, "expired", true, 0.0, now);
         }

@@ -34,8 +34,16 @@ void study_requeue(study *s, trial *t, const char *outcome, bool counts, double 
  * change. */
 void study_close_trial(study *s, trial *t, const told_result *result, int32_t attempt, int64_t now);
 
-/* Closes a queued trial because its candidate was retired. */
-void study_cancel_trial(study *s, trial *t, int64_t now);
+/* Closes the queued trials of retired candidates. Returns how many it has closed. */
+size_t study_cancel_retired(study *s);
+
+/* Closes the queued picks of a candidate that may not be handed out any more (study_bar). Call it after results of the
+ * candidate. */
+void study_cancel_barred(study *s, uint32_t candidate);
+
+/* The same for all results that the open batch does not include. Call it after a plan, because such results may have arrived
+ * while it was computed. */
+void study_cancel_all_barred(study *s);
 
 /* Requeues or closes the trials whose leases have expired. Their events get the time `now`. */
 void study_expire_leases(study *s, int64_t now);

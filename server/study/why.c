@@ -97,7 +97,7 @@ static bool count_failures(explanation *x)
             order[first[joined_by(p, p->trials[i].told_seq)]++] = (uint32_t)i;
     for (size_t k = 0; fine && k < closed; k++) {
         const past_trial *t = &p->trials[order[k]];
-        fine = study_count_outcome(x->s, t->candidate, t->state, t->has_value);
+        fine = t->barred || study_count_outcome(x->s, t->candidate, t->state, t->has_value);
     }
     free(first);
     free(order);

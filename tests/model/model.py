@@ -4,6 +4,7 @@ description, not from the server."""
 GRACE_MS = 30_000
 LEASE_RAN_OUT = "the lease ran out"
 RETIRED = "the candidate was retired"
+INFEASIBLE = "the candidate is infeasible"
 
 
 class Refused(Exception):
@@ -50,8 +51,9 @@ class Trial:
 
 
 class Model:
-    def __init__(self, lease_seconds, max_attempts, horizon=None):
+    def __init__(self, lease_seconds, max_attempts, horizon=None, look=None):
         self.now = 0
+        self.look = look  # number -> state of a trial, where the server alone decides
         self.lease_seconds, self.max_attempts, self.horizon = lease_seconds, max_attempts, horizon
         self.state = "active"
         self.trials = []
@@ -118,21 +120,45 @@ class Model:
         return "horizon_reached" if self.is_full() else "awaiting_feedback"
 
     def ask(self, worker, count, fresh, lease_seconds, planned):
-        """`planned`: how many trials the server adds when it has to. -> (trials, reason)"""
+        """`planned`: the candidates of the trials that the server adds when it has to. -> (trials, reason)"""
         own = [t for t in self.pending() if worker and t.worker == worker and not fresh][:count]
         given = list(own)
         added = 0
         wanted = count - len(own)
         if self.state == "active" and len(self.queue()) < wanted and not self.is_full():
-            for _ in range(planned()):
-                self.trials.append(Trial(len(self.trials) + 1, own=False))
+            new = [self._plan(candidate) for candidate in planned()]
             assert self.horizon is None or len(self.trials) <= self.horizon, "more trials than the horizon"
-            assert len(self.queue()) >= wanted or self.is_full(), "an ask gets fewer than it wants"
+            barred = any(t.state == "stopped" for t in new)
+            assert len(self.queue()) >= wanted or self.is_full() or barred, "an ask gets fewer than it wants"
         if self.state == "active":
             given += self.queue()[: count - len(given)]
         for t in given:
             self._issue(t, worker, lease_seconds)
         return given, None if len(given) == count else self.shortage()
+
+    def _plan(self, candidate):
+        assert candidate not in self.retired, f"a pick of candidate {candidate}, which was retired"
+        t = Trial(len(self.trials) + 1, own=False)
+        t.candidate = candidate
+        self.trials.append(t)
+        self._bar(t)
+        return t
+
+    def _bar(self, t):
+        """Closes a queued pick of an infeasible candidate. When an amendment that says or denies this counts is the server's
+        to decide."""
+        if t.own or t.state != "queued":
+            return
+        same = [other for other in self.trials if other.candidate == t.candidate]
+        unsure = any("infeasible" in [state for state, _ in [*o.amendments, (o.state, 0)]] for o in same if o.amendments)
+        sure = any(o.state == "infeasible" and not o.amendments for o in same)
+        if sure or (unsure and self.look(t.id) == "stopped"):
+            self._close(t, "stopped", None, INFEASIBLE, None)
+
+    def _bar_all(self, candidates):
+        for t in self.queue():
+            if t.candidate in candidates:
+                self._bar(t)
 
     def heartbeat(self, number, attempt, lease_seconds):
         t = self.held(number, attempt)
@@ -149,6 +175,7 @@ class Model:
         t.state, t.returned = "queued", (how, self.now)
         if t.candidate in self.retired:
             self._close(t, "stopped", None, RETIRED, None)
+        self._bar(t)
 
     def retire(self, candidates, known):
         """-> how many were not retired before, and how many queued trials that closes"""
@@ -222,6 +249,7 @@ class Model:
         for verdict, result in zip(verdicts, results):
             if verdict != "duplicate":
                 self._apply(verdict, result)
+        self._bar_all({self.trials[result["trial"] - 1].candidate for result in results})
         return {
             "accepted": verdicts.count("accept"),
             "duplicates": verdicts.count("duplicate"),
@@ -253,6 +281,7 @@ class Model:
             t.state, t.value, t.reason = "stopped" if t.state == "stopped" else "completed", value, None
         else:
             t.state, t.value, t.reason = state, None, reason
+        self._bar_all({t.candidate})
         return t
 
     def measure(self, number, step, value, attempt):
