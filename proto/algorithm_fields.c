@@ -27,7 +27,7 @@ const wire_algorithm_field wire_algorithm_fields[] = {
     {FIELD(INTEGER, max_batch), .range = {.min = 1, .max = WIRE_MAX_BATCH}},
     {FIELD(INTEGER, max_arm_failures), .range = {.min = 1, .max = WIRE_MAX_COUNT}},
     {FIELD(SWITCH, standardize_rewards)},
-    {FIELD(INIT, init), WORDS("uniform", "uncertainty")},
+    {FIELD(INIT, init), WORDS("uniform", "uncertainty", "spread")},
     {FIELD(NUMBER, gamma), AT_LEAST(0), WORDS("exact", "bound")},
     {FIELD(NUMBER, gamma_scale), ABOVE(0)},
     {FIELD(NUMBER, scale), ABOVE(0)},

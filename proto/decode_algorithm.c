@@ -23,7 +23,7 @@ static void fill_confidence(wire_object *o, const char *const *words, wire_algor
     wire_object_close(&fixed);
 }
 
-/* {"type": "uniform"} or {"type": "uncertainty", "parallelism": P, "method": "cholesky"} */
+/* {"type": "uniform"}, {"type": "spread"} or {"type": "uncertainty", "parallelism": P, "method": "cholesky"} */
 static void fill_init(wire_object *o, const char *const *types, wire_algorithm *algorithm)
 {
     const json_t *json = wire_take(o, "init", WIRE_OPTIONAL);
@@ -35,7 +35,7 @@ static void fill_init(wire_object *o, const char *const *types, wire_algorithm *
     size_t type = 1; /* if it is not known, do not refuse the other members as well */
     if (wire_take_word(&init, "type", WIRE_REQUIRED, types, &type))
         algorithm->init = wire_duplicate(o->decoder, types[type]);
-    if (type == 0) {
+    if (type != 1) {
         wire_forbid(&init, "parallelism", "applies to the type \"uncertainty\" only");
         wire_forbid(&init, "method", "applies to the type \"uncertainty\" only");
     } else {

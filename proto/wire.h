@@ -121,7 +121,7 @@ typedef struct wire_algorithm {
     char *batch_rule, *resample;
     wire_integer max_batch, max_arm_failures;
     bool standardize_rewards_given, standardize_rewards;
-    char *init;        /* "uniform", "uncertainty"; NULL */
+    char *init;        /* "uniform", "uncertainty", "spread"; NULL */
     char *init_method; /* "cholesky"; NULL: uniform, or the definition is older than this option */
     wire_number parallelism;
     wire_number gamma, gamma_scale, scale, epsilon, zeta; /* gamma: a number, "exact" or "bound" */

@@ -1,9 +1,11 @@
 /* log_ei on candidates and enumerated spaces: it picks the arm with the largest log expected gain of one more
  * measurement (gain.h), under BBKB's posterior, dictionary and batches.
  *
- * Before the first reward picks are drawn without replacement, up to FIRST_PICKS at once. Then, up to
- * SEQUENTIAL_RESULTS results, a batch is one pick, because a new result may still change much. From there on
- * a batch ends by BBKB's rule, when the picks in flight may have shrunk a variance by more than ratio_bound.
+ * Before the first reward picks are drawn without replacement, up to FIRST_PICKS at once. With `init` spread
+ * each is the one of SPREAD_DRAWS drawn arms that is least like those in flight (Mitchell's best candidate).
+ * Then, up to SEQUENTIAL_RESULTS results, a batch is one pick, because a new result may still change much.
+ * From there on a batch ends by BBKB's rule, when the picks in flight may have shrunk a variance by more than
+ * ratio_bound.
  * If there is no noise (bandit_is_silent), arms with a result or in flight are left out while there are other
  * arms.
  *
@@ -20,7 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_PICKS = 2, SEQUENTIAL_RESULTS = 100 };
+enum {
+    FIRST_PICKS = 2,
+    SEQUENTIAL_RESULTS = 100,
+    SPREAD_DRAWS = 6,  /* more of them move all picks to the rim of the set, where later picks learn less */
+    SPREAD_MOST = 1024 /* with more arms in flight, picks are near some of them anyway */
+};
 
 typedef struct log_ei_list {
     bandit_bbkb bbkb;
@@ -31,6 +38,8 @@ typedef struct log_ei_list {
     size_t n_failed, capacity_failed;
     uint32_t *withheld; /* before the first reward: the arms that may not be picked */
     size_t capacity_withheld;
+    double *likeness; /* of a drawn arm and each arm in flight, and scratch for covariances */
+    size_t capacity_likeness;
 } log_ei_list;
 
 static log_ei_list *self(bandit_engine *engine)
@@ -56,6 +65,7 @@ static void close_list(bandit_engine *engine)
     bandit_feasibility_clear(&self(engine)->feasibility);
     free(self(engine)->failed);
     free(self(engine)->withheld);
+    free(self(engine)->likeness);
     bandit_bbkb_close(engine);
 }
 
@@ -63,7 +73,8 @@ static size_t list_memory(const bandit_engine *engine)
 {
     const log_ei_list *e = (const log_ei_list *)engine;
     return bandit_bbkb_memory(engine) + bandit_feasibility_memory(&e->feasibility) +
-           (e->capacity_failed + e->capacity_withheld) * sizeof(uint32_t);
+           (e->capacity_failed + e->capacity_withheld) * sizeof(uint32_t) +
+           e->capacity_likeness * sizeof(double);
 }
 
 static bandit_status begin_list(bandit_engine *engine, const bandit_result *results, size_t n_results,
@@ -177,9 +188,46 @@ static bool most_promising(const bandit_engine *engine, const bandit_select_limi
     return found;
 }
 
+/* Sets *arm to the one of SPREAD_DRAWS arms whose largest covariance with an arm in flight is the least.
+ * *found: false if every arm is withheld. */
+static bandit_status spread_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
+                                const bandit_select_limits *limits, uint32_t *arm, bool *found,
+                                bandit_error *err)
+{
+    const bandit_engine *engine = &e->bbkb.base;
+    size_t tiles = bandit_whole_tiles(batch->n_first);
+    size_t scratch = bandit_covariance_scratch(&engine->covariance) + bandit_arms_dimension(engine->arms);
+    double least = INFINITY;
+    if (!bandit_reserve((void **)&e->likeness, &e->capacity_likeness, tiles + scratch, sizeof *e->likeness))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    *found = false;
+    for (uint64_t draw = 0; draw < SPREAD_DRAWS; draw++) {
+        uint32_t drawn;
+        double most = -INFINITY;
+        if (!bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, draw << 32 | batch->n_picks,
+                                       limits, &drawn))
+            return BANDIT_OK;
+        bandit_covariance_column(&engine->covariance, batch->first, batch->n_first, drawn, e->likeness,
+                                 e->likeness + tiles);
+        for (size_t i = 0; i < batch->n_first; i++)
+            most = fmax(most, e->likeness[i]);
+        if (*found && most >= least)
+            continue;
+        least = most;
+        *arm = drawn;
+        *found = true;
+    }
+    return BANDIT_OK;
+}
+
+static bool spreads(const bandit_engine *engine, const bandit_bbkb_batch *batch)
+{
+    return engine->options.init == BANDIT_INIT_SPREAD && batch->n_first > 0 && batch->n_first <= SPREAD_MOST;
+}
+
 /* Chooses a pick before the first reward. If there are sources, the first is the arm that is best in their
  * sum. Then comes the most uncertain arm, or the planned one if one is left; otherwise an arm drawn without
- * replacement. */
+ * replacement, or by spread_arm. */
 static bandit_status first_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
                                const bandit_select_limits *limits, uint32_t *arm, bool *found,
                                bandit_error *err)
@@ -212,6 +260,11 @@ static bandit_status first_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
     }
     others.withheld = e->withheld;
     others.n_withheld = n;
+    if (spreads(engine, batch)) {
+        bandit_status status = spread_arm(e, batch, &others, arm, found, err);
+        if (status != BANDIT_OK || *found)
+            return status;
+    }
     *found = bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, batch->n_picks, &others, arm) ||
              bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, batch->n_picks, limits, arm);
     return BANDIT_OK;

@@ -120,6 +120,8 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
     if ((unsigned)algorithm >= BANDIT_ALGORITHMS)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "name", "is not a known algorithm");
     bandit_status status = check_numbers(options, err);
+    if (status == BANDIT_OK && options->init == BANDIT_INIT_SPREAD && algorithm != BANDIT_LOG_EI)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init/type", "\"spread\" requires log_ei");
     if (status == BANDIT_OK)
         status = bandit_several_check(options, err);
     if (status != BANDIT_OK)

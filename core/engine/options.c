@@ -68,8 +68,9 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "Largest batch.",
            AT_LEAST(1.0), .has_default = true),
     OPTION(INIT, init, WORD,
-           "The first picks: one at random, or the most uncertain candidates, until no variance is above 1/parallelism.",
-           WORDS("uniform", "uncertainty"), .has_default = true),
+           "The first picks: at random (uniform); the most uncertain candidates, until no variance is above 1/parallelism "
+           "(uncertainty); or, with log_ei, for which it is the default, at random but unlike each other (spread).",
+           WORDS("uniform", "uncertainty", "spread")),
     OPTION(GAMMA, gamma, WORD,
            "Information gain in the width: that of the pulls so far, its bound for the kernel, or a number.",
            WORDS("exact", "bound", "fixed"), .has_default = true),

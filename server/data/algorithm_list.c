@@ -80,10 +80,6 @@ static void encode_default(wire_writer *w, const wire_algorithm_field *field, ba
         wire_string(w, "auto");
     } else if (!about->has_default) {
         wire_null(w);
-    } else if (field->kind == WIRE_FIELD_INIT) {
-        wire_object_begin(w);
-        wire_string_member(w, "type", bandit_option_word(&defaults, option));
-        wire_object_end(w);
     } else if (about->kind == BANDIT_OPTION_IS_WORD) {
         wire_string(w, bandit_option_word(&defaults, option));
     } else {

@@ -187,6 +187,9 @@ void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm,
         algorithm_kernel_complete(&a->kernel, request->domain_type, found);
     complete_related(a, algorithm, found);
     bool bound = a->gamma.word && strcmp(a->gamma.word, "bound") == 0;
+    default_text(&a->init, algorithm == BANDIT_LOG_EI ? "spread" : "uniform", found);
+    if (algorithm != BANDIT_LOG_EI && is_word(a->init, "spread"))
+        wire_errors_add(found->errors, "/algorithm/init/type", "\"spread\" requires the algorithm log_ei");
     for (unsigned i = 0; i < BANDIT_OPTION_COUNT; i++) {
         const bandit_option_info *about = bandit_option_about((bandit_option)i);
         if ((about->has_default || about->learned) && bandit_algorithm_takes(algorithm, (bandit_option)i) &&

@@ -75,7 +75,9 @@ typedef enum bandit_reference_rule {
     BANDIT_REFERENCE_QUARTILE,
     BANDIT_REFERENCE_SECOND_WORST
 } bandit_reference_rule;
-typedef enum bandit_init { BANDIT_INIT_UNIFORM, BANDIT_INIT_UNCERTAINTY } bandit_init;
+/* The picks before the first reward: at random; the most uncertain arms; or, with log_ei, at random but apart. On an
+ * open space SPREAD is UNIFORM, whose picks are apart. */
+typedef enum bandit_init { BANDIT_INIT_UNIFORM, BANDIT_INIT_UNCERTAINTY, BANDIT_INIT_SPREAD } bandit_init;
 /* On an open space: which points in flight a pick is conditioned on. */
 typedef enum bandit_in_flight {
     BANDIT_IN_FLIGHT_ALL,

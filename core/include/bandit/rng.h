@@ -7,7 +7,7 @@
 
 /* What a number is for. The values are part of the stored state's meaning: never renumber them. */
 typedef enum bandit_purpose {
-    BANDIT_PURPOSE_INITIAL_ARM = 1, /* the uniform first pick; index 0 */
+    BANDIT_PURPOSE_INITIAL_ARM = 1, /* the first picks; index = draw << 32 | pick */
     BANDIT_PURPOSE_RESAMPLE = 2,    /* resparsification; index = arm */
     BANDIT_PURPOSE_BLESS = 3,       /* initial dictionary from history; index = level << 32 | arm */
     BANDIT_PURPOSE_UNIFORM = 4,     /* uniform picks and exploration; index = pick */

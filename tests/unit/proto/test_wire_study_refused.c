@@ -250,7 +250,7 @@ static void test_refused_algorithms(void **state)
         {ALGORITHM("'init':'uniform'"), "/algorithm/init", "must be an object"},
         {ALGORITHM("'init':{}"), "/algorithm/init/type", "is required"},
         {ALGORITHM("'init':{'type':'x','parallelism':2}"), "/algorithm/init/type",
-         "must be \"uniform\" or \"uncertainty\""},
+         "must be \"uniform\", \"uncertainty\" or \"spread\""},
         {ALGORITHM("'init':{'type':'uniform','parallelism':2}"), "/algorithm/init/parallelism",
          "applies to the type \"uncertainty\" only"},
         {ALGORITHM("'init':{'type':'uncertainty','parallelism':0}"), "/algorithm/init/parallelism",

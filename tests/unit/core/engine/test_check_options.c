@@ -64,6 +64,7 @@ static void options_have_ranges(void **state)
     REFUSED(BANDIT_REGULARIZED_EVOLUTION, 2, "sample", sample = 101, sample = 100, (void)0);
     REFUSED(BANDIT_UNIFORM, 2, "init/type", init = BANDIT_INIT_UNCERTAINTY, init = BANDIT_INIT_UNIFORM,
             (void)0);
+    REFUSED(BANDIT_BBKB, 2, "init/type", init = BANDIT_INIT_SPREAD, init = BANDIT_INIT_UNIFORM, (void)0);
 }
 
 static void options_go_together(void **state)
