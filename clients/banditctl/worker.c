@@ -76,16 +76,6 @@ static void refused(worker *self, const trial_context *trial, const result *r, c
         work_stop(w, status);
 }
 
-static bool tell(worker *self, const trial_context *trial, const result *r);
-
-/* For a value that the server will never accept. Reports the trial as failed; otherwise the server would hand
- * it to this worker again. */
-static void fail_instead(worker *self, const trial_context *trial)
-{
-    const result failed = {.state = "failed", .reason = "the study does not accept its value"};
-    tell(self, trial, &failed);
-}
-
 /* Sends until the server answers; only once, and briefly, if the commands are being killed. */
 static sending deliver(worker *self, http_request *request, http_answer *answer)
 {
@@ -100,13 +90,16 @@ static sending deliver(worker *self, http_request *request, http_answer *answer)
     return SENDING_CANCELLED;
 }
 
-/* Sends the result until the server accepts or refuses it. True: the server has it. */
-static bool tell(worker *self, const trial_context *trial, const result *r)
+/* UNACCEPTABLE: the server will never accept the value. */
+typedef enum telling { TAKEN, UNACCEPTABLE, NOT_TAKEN } telling;
+
+/* Sends the result until the server accepts or refuses it. */
+static telling tell(worker *self, const trial_context *trial, const result *r)
 {
     work *w = self->work;
     char key[33], *told = result_json(trial, r);
     char *path = study_path(w->study, "/tell"), *body = format_text("{\"results\": [%s]}", told);
-    bool taken = false;
+    telling end = NOT_TAKEN;
     http_answer answer;
     http_request request = {
         .method = "POST", .path = path, .body = body, .size = strlen(body), .idempotency_key = key};
@@ -115,21 +108,20 @@ static bool tell(worker *self, const trial_context *trial, const result *r)
         work_log(w, "trial %lld: cannot report its result: %s", trial->trial, told);
         work_stop(w, STATUS_UNREACHABLE);
     } else {
-        taken = answer.status / 100 == 2;
+        const bool taken = answer.status / 100 == 2;
         if (taken && option_given(w->arguments, OPTION_JSON)) {
             puts(told);
             fflush(stdout);
         }
         if (!taken)
             refused(self, trial, r, &answer);
-        if (answer.status == 422 && !r->state)
-            fail_instead(self, trial);
+        end = taken ? TAKEN : answer.status == 422 && !r->state ? UNACCEPTABLE : NOT_TAKEN;
         http_answer_clear(&answer);
     }
     free(told);
     free(path);
     free(body);
-    return taken;
+    return end;
 }
 
 /* ---- running --------------------------------------------------------------------------------------- */
@@ -262,6 +254,24 @@ static void account(worker *self, const trial_context *trial, const result *r, d
     }
 }
 
+/* Reports the result. If the server will never accept its value, the trial has failed; otherwise the server would hand
+ * it to this worker again. */
+static void report(worker *self, const trial_context *trial, const result *r, double seconds)
+{
+    const result failed = {.state = "failed", .reason = "the study does not accept its value"};
+    switch (tell(self, trial, r)) {
+    case TAKEN:
+        account(self, trial, r, seconds);
+        break;
+    case UNACCEPTABLE:
+        tell(self, trial, &failed);
+        account(self, trial, &failed, seconds);
+        break;
+    case NOT_TAKEN:
+        break;
+    }
+}
+
 static void run_command(worker *self, const trial_context *trial, const json_t *json)
 {
     work *w = self->work;
@@ -301,8 +311,7 @@ static void run_command(worker *self, const trial_context *trial, const json_t *
     judge(self, &ran, value_file, &r);
     if (ran.end == PROCESS_NOT_STARTED)
         work_stop(w, STATUS_FAILED);
-    if (tell(self, trial, &r))
-        account(self, trial, &r, ran.seconds);
+    report(self, trial, &r, ran.seconds);
     unlink(trial_file);
     unlink(value_file);
     process_result_clear(&ran);

@@ -49,6 +49,17 @@ def test_a_metric_that_the_study_does_not_have(site):
     assert [trial["state"] for trial in site.trials()] == ["failed"] * 2, told(site)
 
 
+def test_values_that_the_study_does_not_take_are_failures(site):
+    """A number says nothing of two metrics. The refusals count in the summary and in the row, which ends the work."""
+    point = {"type": "space", "parameters": [{"name": "x", "type": "double", "min": 0, "max": 1}]}
+    metrics = [{"name": name, "goal": "maximize"} for name in ("speed", "strength")]
+    site.server.client().create({"id": "s", "metrics": metrics, "domain": point})
+    done = site.run("work", "s", "--max-failures", "3", "--", "echo", "0.9")
+    assert done.returncode == 1 and "3 failures in a row" in done.stderr, done
+    assert "0 trials completed, 3 failed" in done.stderr, done
+    assert [trial["state"] for trial in begun(site)] == ["failed"] * 3, begun(site)
+
+
 def test_what_a_command_gets(site):
     site.study(horizon=1)
     script = site.script(
