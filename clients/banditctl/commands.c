@@ -90,7 +90,9 @@ static const command commands[] = {
     {"work", "STUDY -- COMMAND…", 2, ANY,
      BIT(JOBS) | BIT(NAME) | BIT(WORK_LEASE) | BIT(TIMEOUT) | BIT(RETRY_FAILED) | BIT(INFEASIBLE) |
          BIT(MAX_FAILURES) | BIT(GIVE_UP) | BIT(QUIET) | BIT(FIXED),
-     command_work, "ask for trials, run a command for each and report its value, until the study is finished",
+     command_work,
+     "ask for trials, run a command for each and report its value, until the study is finished or "
+     "has no further points",
      work_help},
     {"notify show", "", 0, 0, 0, command_notify_show,
      "list whom the server notifies: notifications sent, failed, dropped and queued, the events, the address",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const char *const status_texts[] = {
-    [STATUS_OK] = "success; for work: the study is finished",
+    [STATUS_OK] = "success; for work: the study is finished, or has no further points",
     [STATUS_FAILED] = "the server refused the request, or an error occurred",
     [STATUS_USAGE] = "the command line is wrong",
     [STATUS_UNREACHABLE] = "the server does not answer, or is not ready",

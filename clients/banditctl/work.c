@@ -158,11 +158,11 @@ static exit_status run_workers(work *w, worker *workers, size_t n, int ended, in
     for (size_t i = 0; i < started; i++)
         pthread_join(workers[i].thread, NULL);
     if (!option_given(w->arguments, OPTION_QUIET))
-        work_log(w, "%zu trials completed, %zu failed%s", w->completed, w->failed,
-                 w->done ? "; the study is finished" : "");
+        work_log(w, "%zu trials completed, %zu failed%s%s", w->completed, w->failed, w->ending ? "; " : "",
+                 w->ending ? w->ending : "");
     if (w->failure != STATUS_OK)
         return w->failure;
-    return signalled && !w->done ? STATUS_INTERRUPTED : STATUS_OK;
+    return signalled && !w->ending ? STATUS_INTERRUPTED : STATUS_OK;
 }
 
 /* Whether each ask can be written; otherwise the error was printed. */

@@ -21,8 +21,8 @@ typedef struct work {
     pthread_mutex_t lock; /* guards the members below, and standard error */
     bool unreachable;     /* the user was informed that the server does not answer */
     char *refusal;        /* the last refusal of an ask that was printed */
-    bool done;
-    exit_status failure; /* the first failure that ended the work; STATUS_OK: none */
+    const char *ending;   /* why the study hands out nothing any more; NULL: it may */
+    exit_status failure;  /* the first failure that ended the work; STATUS_OK: none */
     size_t failed_in_a_row, completed, failed;
 } work;
 

@@ -21,6 +21,7 @@
 /* The longest wait of an ask. A worker that stops lets its ask end. If it cancelled the ask, a trial that the
  * server hands out at that moment would be blocked until its lease ends. */
 static const double ask_seconds = 5, heartbeat_seconds = 10, goodbye_seconds = 5;
+static const char study_finished[] = "the study is finished";
 
 /* ---- reporting ------------------------------------------------------------------------------------ */
 
@@ -367,10 +368,19 @@ static bool everything_told(worker *self)
     return all;
 }
 
-static void finished(work *w)
+/* What the summary says of a study that hands out nothing new, once all trials have results; NULL: it may hand out
+ * more. An exhausted study remains active. */
+static const char *ending_of(const char *reason)
+{
+    if (strcmp(reason, "exhausted") == 0)
+        return "the study is exhausted: it has no further points";
+    return strcmp(reason, "horizon_reached") == 0 ? study_finished : NULL;
+}
+
+static void finished(work *w, const char *ending)
 {
     pthread_mutex_lock(&w->lock);
-    w->done = true;
+    w->ending = ending;
     pthread_mutex_unlock(&w->lock);
     work_stop(w, STATUS_OK);
 }
@@ -395,8 +405,8 @@ static void ask_refused(work *w, const http_answer *answer)
         work_stop(w, status);
 }
 
-/* Asks once. Returns the trials (a new reference), or NULL. */
-static json_t *ask(worker *self, double wait, bool *nothing_new)
+/* Asks once. Returns the trials (a new reference), or NULL. *nothing_new: see ending_of. */
+static json_t *ask(worker *self, double wait, const char **nothing_new)
 {
     work *w = self->work;
     wire_writer writer = WIRE_WRITER_INIT;
@@ -412,7 +422,7 @@ static json_t *ask(worker *self, double wait, bool *nothing_new)
     char *path = study_path(w->study, "/ask"), *body = writer_text(&writer, &request.size);
     request.path = path;
     request.body = body;
-    *nothing_new = false;
+    *nothing_new = NULL;
     switch (work_send(w, self->client, &request, w->abort, &answer)) {
     case SENDING_CANCELLED:
         break;
@@ -425,8 +435,8 @@ static json_t *ask(worker *self, double wait, bool *nothing_new)
             const char *reason = json_text(asked, "reason", "");
             trials = json_incref(json_object_get(asked, "trials"));
             if (json_array_size(trials) == 0 && strcmp(reason, "finished") == 0)
-                finished(w);
-            *nothing_new = strcmp(reason, "horizon_reached") == 0 || strcmp(reason, "exhausted") == 0;
+                finished(w, study_finished);
+            *nothing_new = ending_of(reason);
             json_decref(asked);
         } else {
             ask_refused(w, &answer);
@@ -452,7 +462,7 @@ void *worker_main(void *arg)
     work *w = self->work;
     double wait = 0;
     while (!work_stopping(w)) {
-        bool nothing_new;
+        const char *nothing_new;
         const double begun = monotonic_seconds();
         json_t *trials = ask(self, wait, &nothing_new);
         const bool any = json_array_size(trials) > 0;
@@ -460,7 +470,7 @@ void *worker_main(void *arg)
             take_trial(self, json_array_get(trials, i));
         json_decref(trials);
         if (!any && nothing_new && everything_told(self))
-            finished(w);
+            finished(w, nothing_new);
         /* The first ask after a trial does not wait, so that the worker notices the end of the study; the
          * next asks wait. When there is nothing new, only a trial that another worker lost can be handed
          * out. */

@@ -7,7 +7,7 @@ import socket
 import time
 
 from site_of_tests import alive, ended
-from support import definition, eventually
+from support import definition, eventually, grid
 
 
 def told(site):
@@ -204,6 +204,15 @@ def test_a_paused_study_and_one_that_is_finished(site):
     eventually(lambda: len(site.trials()) > 5)
     assert client.request("PATCH", "/v1/studies/s", {"state": "finished"}).status == 200
     assert ended(work, 15) == 0, site.log()
+
+
+def test_a_study_without_further_points_is_not_called_finished(site):
+    """It remains active, because candidates may be added."""
+    site.study(points=grid(3), repeats="never")
+    done = site.run("work", "s", "--", "echo", "1")
+    assert done.returncode == 0 and f"{len(grid(3))} trials completed, 0 failed; the study is exhausted" in done.stderr, done
+    assert "finished" not in done.stderr, done
+    assert site.server.client().study("s")["state"] == "active"
 
 
 def test_a_study_that_awaits_its_candidates(site):
