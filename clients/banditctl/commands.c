@@ -80,8 +80,10 @@ static const command commands[] = {
     {"why", "STUDY TRIAL", 2, 2, 0, command_why, "say why a trial was chosen, and what the model knew then",
      NULL},
     {"predict", "STUDY CANDIDATE…", 2, ANY, BIT(KEY), command_predict,
-     "predict the metric for candidates: candidate, mean, standard deviation, optimistic bound",
-     "A candidate is a number, with --key a key, or in a space a point as JSON: '{\"level\": 3, \"fast\": true}'."},
+     "predict the metrics for candidates: candidate, mean, standard deviation, optimistic bound, name of the metric",
+     "A candidate is a number, with --key a key, or in a space a point as JSON: '{\"level\": 3, \"fast\": true}'. With several "
+     "objectives or with bounds, each metric has a line of its own. Otherwise the name is left out. With bounds, --json also "
+     "shows how likely it is that all of them hold."},
     {"export", "STUDY", 1, 1, BIT(FORMAT), command_export, "write a study to standard output", NULL},
     {"watch", "STUDY", 1, 1, BIT(INTERVAL) | BIT(ONCE), command_watch,
      "follow the progress of a study until it is finished",

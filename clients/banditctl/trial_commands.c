@@ -293,6 +293,34 @@ exit_status command_why(const arguments *a)
     return status;
 }
 
+/* Prints the prediction of one metric. metric: NULL if there is only one. */
+static void print_metric(const char *point, const json_t *prediction, const char *metric)
+{
+    static const char *const figures[] = {"mean", "std", "ucb"};
+    fputs(point, stdout);
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        char text[32];
+        const json_t *figure = json_object_get(prediction, figures[i]);
+        printf(" %s", json_is_number(figure) ? number_text(json_number_value(figure), text) : "-");
+    }
+    char *name = printable(metric ? metric : "");
+    printf("%s%s\n", metric ? " " : "", name);
+    free(name);
+}
+
+static void print_prediction(const char *point, const json_t *prediction)
+{
+    const json_t *values = json_object_get(prediction, "values"), *value;
+    const char *metric;
+    if (!values)
+        print_metric(point, prediction, NULL);
+    /* The iterator requires a non-const object, but does not change it. */
+    json_object_foreach((json_t *)(uintptr_t)values, metric, value)
+    {
+        print_metric(point, value, metric);
+    }
+}
+
 exit_status command_predict(const arguments *a)
 {
     wire_writer w = WIRE_WRITER_INIT;
@@ -322,13 +350,7 @@ exit_status command_predict(const arguments *a)
     size_t i;
     if (!option_given(a, OPTION_JSON))
         json_array_foreach(json_object_get(predicted, "predictions"), i, prediction)
-        {
-            char mean[32], std[32], ucb[32];
-            printf("%s %s %s %s\n", a->operands[i + 1],
-                   number_text(json_real_or(prediction, "mean", 0), mean),
-                   number_text(json_real_or(prediction, "std", 0), std),
-                   number_text(json_real_or(prediction, "ucb", 0), ucb));
-        }
+            print_prediction(a->operands[i + 1], prediction);
     json_decref(predicted);
     return status;
 }

@@ -207,6 +207,32 @@ def test_asking_and_telling(site):
     assert [row[0] for row in predicted] == ["0", named["candidate"]] and shown == answered, predicted
 
 
+def test_predictions_of_several_metrics(site):
+    """A line for each metric, with its name at the end. Recorded metrics have no prediction."""
+    client = site.server.client()
+    speed = {"name": "top speed", "goal": "maximize"}
+    bound, noted = {"name": "cost", "role": "constraint", "at_most": 0.5}, {"name": "noted", "role": "recorded"}
+    second = {"name": "strength", "goal": "minimize"}
+    for study, metrics in (("two", [speed, second, noted]), ("bound", [speed, bound])):
+        new = definition(id=study, metrics=metrics)
+        del new["metric"], new["algorithm"]
+        client.create(new)
+        for i in range(4):
+            (trial,) = client.ask(study, 1, wait_seconds=30)["trials"]
+            client.tell(study, [{"trial": trial["id"], "values": {metric["name"]: 0.1 + i for metric in metrics}}])
+        answered = client.predict(study, candidates=[3, 0])
+        expected = [
+            (number, figures["mean"], figures["std"], figures["ucb"], name)
+            for number, prediction in zip(("3", "0"), answered)
+            for name, figures in prediction["values"].items()
+        ]
+        rows = [line.split(" ", 4) for line in site.output("predict", study, 3, 0).splitlines()]
+        assert [(row[0], *map(float, row[1:4]), row[4]) for row in rows] == expected, (rows, expected)
+        assert len(expected) == 4 and {row[4] for row in rows} == {metric["name"] for metric in metrics} - {"noted"}, rows
+    with server_that_says(b'{"predictions": [{"mean": 1.5, "ucb": null}]}') as url:
+        assert site.output("predict", "two", 7, BANDITD_URL=url) == "7 1.5 - -\n", "a figure that is absent is not 0"
+
+
 def test_exit_statuses(site):
     site.study()
     cases = {
