@@ -196,11 +196,13 @@ static bool open_import(http_request *request)
     return open_rebuild(request, id, 0, INT64_MAX);
 }
 
+/* Only the write that publishes the study has the key, so that it may have failed for its sake. */
 static void answer_exists(http_request *request)
 {
     const incoming *in = request->context;
-    http_answer_problem(request, 409, NULL, "study '%s' already exists%s", rebuild_id(in->rebuild),
-                        request->idempotency_key ? ", or a request with this Idempotency-Key" : "");
+    bool certain = !request->idempotency_key || rebuild_status(in->rebuild) == STORE_EXISTS;
+    http_answer_problem(request, 409, NULL, "there is already a study '%s'%s", rebuild_id(in->rebuild),
+                        certain ? "" : ", or another study was created with this Idempotency-Key");
 }
 
 static void answer_failure(http_request *request, store_status status)

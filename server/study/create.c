@@ -53,6 +53,13 @@ static void creation_free(creation *c)
 
 /* ---- the write ----------------------------------------------------------------------------------------- */
 
+/* certain: it is not a write with the same Idempotency-Key that was in the way. */
+static void reply_exists(study_request *request, const char *id, bool certain)
+{
+    reply_problem(request, REPLY_CONFLICT, NULL, "there is already a study '%s'%s", id,
+                  certain ? "" : ", or another study was created with this Idempotency-Key");
+}
+
 /* Runs on the writer thread: the study is on disk, or writing has failed. */
 static void created(void *arg, store_status status, int64_t number, int64_t last_seq)
 {
@@ -67,8 +74,7 @@ static void created(void *arg, store_status status, int64_t number, int64_t last
         reply_release(request);
     } else if (status == STORE_EXISTS) {
         request->held = false;
-        reply_problem(request, REPLY_CONFLICT, NULL, "study '%s' already exists%s", c->id,
-                      request->key ? ", or a request with this Idempotency-Key" : "");
+        reply_exists(request, c->id, !request->key);
     } else if (status == STORE_TOO_MANY) {
         request->held = false;
         reply_limit(request, REPLY_TOO_MANY_STUDIES);
@@ -206,8 +212,26 @@ static store_status prepare(creation *c)
     return status;
 }
 
+static void ignore_row(void *arg, const store_study *row)
+{
+    (void)arg;
+    (void)row;
+}
+
+/* The write refuses a taken id as well, but cannot tell it from a key that was used at the same moment. */
+static bool is_taken(const creation *c)
+{
+    store_error error = {0};
+    return store_read_study(c->app->store, c->config->wire->id, ignore_row, NULL, &error) == STORE_OK;
+}
+
 static void create(creation *c)
 {
+    if (c->request->key && is_taken(c)) {
+        reply_exists(c->request, c->config->wire->id, true);
+        creation_free(c);
+        return;
+    }
     store_status status = prepare(c);
     if (status != STORE_OK) {
         reply_unstored(c->request, status);

@@ -155,6 +155,15 @@ def test_an_id_is_free_as_soon_as_its_study_is_deleted(server):
         assert client.delete("/v1/studies/again").status == 204
 
 
+def test_a_taken_id_is_said_in_a_sentence(server):
+    """With a key, too, it is known that the id is the reason."""
+    client = server.client()
+    client.create(definition(id="cand"))
+    for headers in ({}, {"Idempotency-Key": "mine"}):
+        problem = refusal(client.post("/v1/studies", definition(id="cand"), headers=headers), 409)
+        assert problem["detail"] == "there is already a study 'cand'", problem
+
+
 def test_same_seed_same_choices_and_another_seed_others(server):
     client = server.client()
     for name, seed in (("seed-a", 1), ("seed-b", 1), ("seed-c", 2)):

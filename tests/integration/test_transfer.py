@@ -157,7 +157,8 @@ def test_an_import_with_a_key_is_done_once(server):
         again = post(client, body, headers=key)
         assert first.status == again.status == 201 and first.body == again.body, (first, again)
         refusal(post(client, body + b"\n", headers=key), 409)
-        refusal(post(client, body, headers={"Idempotency-Key": f"another-{n}"}), 409)
+        problem = refusal(post(client, body, headers={"Idempotency-Key": f"another-{n}"}), 409)
+        assert problem["detail"] == f"there is already a study '{source}'", problem
 
 
 def test_an_import_of_many_pieces_with_a_key_is_repeated_where_there_is_no_room_for_another():
