@@ -1,6 +1,8 @@
 """The Python package against a real server."""
 
 import asyncio
+import decimal
+import fractions
 import json
 import pathlib
 import subprocess
@@ -197,6 +199,25 @@ def test_studies_that_are_damaged():
         assert warned(lambda: list(banditd.Client(site.url).studies())) == ([], [])
 
 
+def test_only_numbers_are_results(site):
+    """Not what float() makes of booleans and text. Whatever else has a float is a number."""
+    study = make(site, horizon=3)
+    (trial,) = study.ask()
+    for wrong in (True, "0.5", b"0.5"):
+        assert repr(wrong) in str(raises(TypeError, study.tell, trial, wrong)), wrong
+        raises(TypeError, study.tell, trial, {"y": wrong})
+        raises(TypeError, study.tell, trial, 0.5, std_error=wrong)
+        raises(TypeError, study.tell, trial, {"y": 0.5}, std_error={"y": wrong})
+        raises(TypeError, study.tell, trial, 0.5, cost=wrong)
+        raises(TypeError, study.fail, trial, cost=wrong)
+        raises(TypeError, study.measure, trial, 1, wrong)
+        raises(TypeError, study.amend, trial, wrong)
+    study.tell(trial, 1)
+    for number in (decimal.Decimal("0.5"), fractions.Fraction(1, 4)):
+        study.tell(study.ask(wait_seconds=30)[0], number)
+    assert [told.value for told in study.trials()] == [1, 0.5, 0.25]
+
+
 def test_numpy(site):
     try:
         import numpy as np
@@ -212,6 +233,8 @@ def test_numpy(site):
     assert trial.point == points[trial.candidate].tolist()
     assert study.upload(points) == 25, "after the first ask only the same is taken"
     raises(banditd.Conflict, study.upload, 2 * points)
+    for wrong in (np.bool_(True), np.array(True), np.str_("0.5")):
+        raises(TypeError, study.tell, trial, wrong)
     study.tell(trial, np.float32(0.5), repeats=np.int64(3), metadata={"curve": np.arange(2)})
     told = study.trial(trial.id).raw
     assert (told["repeats"], told["metadata"]) == (3, {"curve": [0, 1]}), told

@@ -323,6 +323,9 @@ def ask(
 
 
 def _finite(value: Any) -> float:
+    """A number to report. float() would also take booleans and text, which the server refuses."""
+    if isinstance(plain(value), (bool, str, bytes, bytearray)):
+        raise TypeError(f"{value!r} is not a number: its type is {type(value).__name__}")
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{value!r} is not a finite number")
