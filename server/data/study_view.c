@@ -32,8 +32,7 @@ static store_status read_best(shown_best *out, store *s, const store_study *row,
                              .candidate = row->best_candidate,
                              .value = row->best_value};
     if (row->observations > row->by_state[TRIAL_COMPLETED]) /* otherwise nothing was imported */
-        status =
-            best_value_compare_imported(best, s, row->study, wire_objective(definition)->minimize, &error);
+        status = best_value_compare_imported(best, s, row->study, definition, &error);
     if (status == STORE_OK && best->given && best->candidate >= row->candidates)
         return STORE_CORRUPT;
     if (status == STORE_OK && best->given)
@@ -51,7 +50,8 @@ static store_status best_of_history(shown_best *out, const history_transfer *his
                                     const wire_study *definition)
 {
     size_t width = candidate_width(definition);
-    best_value_compare(&out->value, wire_objective(definition)->minimize, 1, history->list, history->n);
+    if (!best_value_compare(&out->value, definition, 1, history->list, history->n))
+        return STORE_NO_MEMORY;
     if (definition->domain_type != WIRE_DOMAIN_SPACE || !out->value.given)
         return STORE_OK;
     const double *rows = history->n_points > 0 ? history->points : points;

@@ -234,8 +234,8 @@ static store_status find_observed(const study *s, const question *q, best_value 
         status = store_read_trial(s->app->store, q->source.number, best->trial, take_candidate,
                                   &best->candidate, &error);
     if (status == STORE_OK)
-        status = best_value_compare_imported(best, s->app->store, q->source.number,
-                                             q->source.config->minimize, &error);
+        status = best_value_compare_imported(best, s->app->store, q->source.number, q->source.config->wire,
+                                             &error);
     return status;
 }
 

@@ -148,6 +148,94 @@ def test_events_name_the_best_result_of_one_objective(server):
             assert bests == [] and not client.study(study).get("best"), bests
 
 
+Y = {"name": "y", "goal": "maximize"}
+TOX = {"name": "tox", "role": "constraint", "at_most": 1}
+LINE = {"type": "space", "parameters": [{"name": "x", "type": "double", "min": 0, "max": 1}]}
+ONE_BOUNDED = {
+    "a bound on another metric": ([Y, TOX], [(1, 0.5)], [(10, 5), (0.5, 0.5)], ("trial", 1)),
+    "a bound on the objective": ([Y | {"at_most": 2}], [(1,)], [(10,), (0.5,)], ("trial", 1)),
+    "an import that keeps it": ([Y, TOX], [(1, 0.5)], [(10, 5), (3, 1), (3, 1)], ("observation", 2)),
+    "no trial": ([Y, TOX], [], [(10, 5), (3, 1)], ("observation", 2)),
+    "nothing that keeps it": ([Y, TOX], [(1, 2)], [(10, 5)], None),
+}
+
+
+def import_values(client, study, metrics, rows):
+    named = [{"parameters": {"x": 0.5}, "values": dict(zip([m["name"] for m in metrics], row))} for row in rows]
+    answer = client.post(f"/v1/studies/{study}/observations", {"observations": named})
+    assert answer.status == 200, answer
+
+
+def tell_values(client, study, metrics, rows):
+    for row in rows:
+        (trial,) = client.ask(study, 1, wait_seconds=30)["trials"]
+        client.tell(study, [{"trial": trial["id"], "values": dict(zip([m["name"] for m in metrics], row))}])
+
+
+@cases(ONE_BOUNDED)
+def test_the_best_of_imports_keeps_the_bounds(case):
+    """In the study and in lists as in `best`; also after a restart, in forks and in new studies with its history."""
+    metrics, told, imported, expected = case
+
+    def check(client, study, kind, number):
+        shown, found = client.study(study)["best"], client.read(study, "best")["observed"]
+        assert (shown is None) == (found is None) == (number is None), (shown, found)
+        (listed,) = [s for s in client.items("/v1/studies") if s["id"] == study]
+        assert listed["best"] == shown, (listed, shown)
+        if number is not None:
+            assert (shown.get(kind), shown["value"]) == (number, found["value"]) and found.get(kind) == number, (shown, found)
+
+    with Server() as server:
+        client = server.client()
+        study = create(client, LINE, *metrics).json["id"]
+        tell_values(client, study, metrics, told)
+        import_values(client, study, metrics, imported)
+        check(client, study, *(expected or (None, None)))
+        new = create(client, LINE, *metrics, history_from=study).json
+        fork = client.post(f"/v1/studies/{study}/fork", {"id": "forked", "seed": 3}).json
+        value = client.study(study)["best"]["value"] if expected else None
+        for made in (new, fork):  # all their results are imported
+            assert (made["best"]["value"] if made["best"] else None) == value, made
+            assert client.study(made["id"])["best"] == made["best"], made
+        server.kill()
+        server.start()
+        check(server.client(), study, *(expected or (None, None)))
+
+
+def test_the_best_follows_amendments_of_imports(server):
+    client = server.client()
+    metrics = [Y, TOX]
+    study = create(client, LINE, *metrics).json["id"]
+    tell_values(client, study, metrics, [(1, 0.5)])
+    import_values(client, study, metrics, [(10, 5), (3, 1)])
+    path = f"/v1/studies/{study}/observations"
+
+    def best():
+        shown = client.study(study)["best"]
+        assert shown["value"] == client.read(study, "best")["observed"]["value"], shown
+        return shown.get("observation"), shown["value"]
+
+    assert best() == (2, 3)
+    assert client.post(f"{path}/1/amend", {"values": {"y": 10, "tox": 0.5}}).status == 200
+    assert best() == (1, 10)
+    assert client.post(f"{path}/1/amend", {"values": {"y": 10, "tox": 7}}).status == 200
+    assert client.post(f"{path}/2/amend", {"state": "failed"}).status == 200
+    assert best() == (None, 1)
+
+
+def test_imports_are_no_best_value_of_several_objectives(server):
+    client = server.client()
+    metrics = [Y, {"name": "z", "goal": "minimize"}, TOX]
+    study = create(client, LINE, *metrics).json["id"]
+    import_values(client, study, metrics, [(10, 1, 0.5), (11, 2, 5)])
+    assert client.study(study)["best"] is None
+    assert patched(client, study, {"name": "tox", "at_most": 6}).json["best"] is None
+    assert create(client, LINE, *metrics, history_from=study).json["best"] is None
+    assert client.post(f"/v1/studies/{study}/fork", {"id": "front", "seed": 3}).json["best"] is None
+    assert client.study(study)["best"] is None and client.study("front")["best"] is None
+    assert len(client.read(study, "best")["observed"]["pareto"]) == 2
+
+
 def test_nothing_feasible(server):
     """While no result keeps the bounds, there is no best one, and nothing that breaks them is recommended."""
     client = server.client()
