@@ -80,6 +80,7 @@ extern const event_kind event_real_or_nan;   /* NaN is null */
 extern const event_kind event_result_if; /* a result; left out, and NaN, unless the bool `other` is true */
 extern const event_kind event_real_if_trial; /* 0 unless the int64_t `other` is a trial's number */
 extern const event_kind event_boolean;
+extern const event_kind event_boolean_unless_false; /* left out when it is false */
 extern const event_kind event_boolean_if; /* true only if the bool `other` is; otherwise `beside` is wrong */
 extern const event_kind event_study_state;
 extern const event_kind event_trial_state;

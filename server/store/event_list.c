@@ -31,6 +31,7 @@ _Static_assert(sizeof(size_t) == sizeof(int64_t), "lengths of arrays are either"
 #define RESULT(member)                    &event_result, AT(double, member), 0, NULL
 #define RESULT_IF(member, present)        &event_result_if, AT(double, member), AT(bool, present), NULL
 #define BOOLEAN(member)                   &event_boolean, AT(bool, member), 0, NULL
+#define BOOLEAN_UNLESS_FALSE(member)      &event_boolean_unless_false, AT(bool, member), 0, NULL
 #define BOOLEAN_IF(member, present, name) &event_boolean_if, AT(bool, member), AT(bool, present), name
 #define STUDY_STATE(member)               &event_study_state, AT(study_state, member), 0, NULL
 #define TRIAL_STATE(member)               &event_trial_state, AT(trial_state, member), 0, NULL
@@ -142,6 +143,7 @@ static const event_member trial_told[] = {
     {"state", TRIAL_STATE(told.state)},
     {"value", RESULT_IF(told.value, told.has_value)},
     {"better", BOOLEAN_IF(told.better, told.has_value, "value")},
+    {"outdone", BOOLEAN_UNLESS_FALSE(told.outdone)},
     {"reason", TEXT(told.reason)},
     {"repeats", REPEATS(told.repeats)},
     {"recorded", TEXT_UNLESS_EMPTY(told.recorded)},
@@ -164,6 +166,7 @@ static const event_member late_result_told[] = {
     {"attempt", ATTEMPT(late.attempt)},
     {"value", RESULT(late.value)},
     {"better", BOOLEAN(late.better)},
+    {"outdone", BOOLEAN_UNLESS_FALSE(late.outdone)},
     {"repeats", REPEATS(late.repeats)},
     {"recorded", TEXT_UNLESS_EMPTY(late.recorded)},
     {"metadata", TEXT_UNLESS_EMPTY(late.metadata)},
@@ -185,6 +188,7 @@ static const event_member trial_amended[] = {
     {"best_trial", INTEGER(amended.best_trial)},
     {"best_candidate", INTEGER(amended.best_candidate)},
     {"best_value", REAL_IF_TRIAL(amended.best_value, amended.best_trial)},
+    {"outdone", BOOLEAN_UNLESS_FALSE(amended.outdone)},
 };
 
 static const event_member observation_amended[] = {

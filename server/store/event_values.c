@@ -322,6 +322,20 @@ static void read_boolean(event_reader *r, const event_member *m, store_event *ev
 
 const event_kind event_boolean = {write_boolean, read_boolean, NULL};
 
+static void write_boolean_unless_false(wire_writer *w, const event_member *m, const store_event *event)
+{
+    if (is_true(event, m->at))
+        write_boolean(w, m, event);
+}
+
+static void read_boolean_unless_false(event_reader *r, const event_member *m, store_event *event)
+{
+    if (is_present(r, m))
+        read_boolean(r, m, event);
+}
+
+const event_kind event_boolean_unless_false = {write_boolean_unless_false, read_boolean_unless_false, NULL};
+
 static void read_boolean_if(event_reader *r, const event_member *m, store_event *event)
 {
     read_boolean(r, m, event);

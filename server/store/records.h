@@ -53,7 +53,7 @@ typedef struct store_study {
     int64_t batches;      /* planned so far */
     int64_t through_seq;  /* results up to this position of the log are in the last batch's model */
     double cost;          /* the sum over all its results */
-    int64_t best_trial;   /* 0: none yet; if several are equal, the first */
+    int64_t best_trial;   /* without imported results; 0: none yet; if several are equal, the first */
     int64_t best_candidate;
     double best_value;
     int64_t candidates; /* 0: none uploaded */
@@ -332,7 +332,8 @@ typedef struct store_event {
             trial_state state; /* completed, failed, infeasible, stopped */
             bool has_value;
             double value;
-            bool better; /* the result is now the study's best */
+            bool better;  /* the result is now the best of a trial */
+            bool outdone; /* … but an imported result is better */
             const char *reason;
             int64_t repeats; /* 0 means 1 */
             const char *recorded, *metadata;
@@ -346,7 +347,7 @@ typedef struct store_event {
             int64_t trial; /* it has a value */
             int32_t attempt;
             double value;
-            bool better;
+            bool better, outdone; /* as in `told` */
             int64_t repeats;
             const char *recorded, *metadata;
             double cost; /* 0: none was reported */
@@ -363,9 +364,10 @@ typedef struct store_event {
             double value;
             const char *recorded;
             const char *reason; /* of the amendment */
-            int64_t best_trial; /* the study's new best; 0: none */
+            int64_t best_trial; /* the trial with the best result now; 0: none */
             int64_t best_candidate;
             double best_value;
+            bool outdone; /* best_trial is this trial, but an imported result is better */
         } amended;
         struct {
             int64_t trial; /* it is pending */

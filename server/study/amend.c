@@ -7,6 +7,7 @@
 #include "server/base/log.h"
 #include "server/data/modelled.h"
 #include "server/study/ask.h"
+#include "server/study/imported_best.h"
 #include "server/study/measure.h"
 #include "server/study/requests.h"
 #include "server/study/trials.h"
@@ -196,6 +197,7 @@ static void record_amendment(study *s, const trial *t, uint32_t best_candidate, 
     event.u.amended.best_trial = s->best_trial;
     event.u.amended.best_candidate = s->best_trial ? best_candidate : 0;
     event.u.amended.best_value = s->best_value;
+    event.u.amended.outdone = s->best_trial == t->id && study_is_outdone(s, s->best_value);
     commit_record(s->commit, &event);
 }
 

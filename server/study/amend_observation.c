@@ -10,6 +10,7 @@
 #include "server/data/observation_view.h"
 #include "server/data/result_values.h"
 #include "server/data/study_space.h"
+#include "server/study/imported_best.h"
 #include "server/study/remembered.h"
 #include "server/study/requests.h"
 
@@ -67,6 +68,7 @@ static store_status amend(study *s, const store_imported *was, const store_impor
     if (!pending_results_amend_observation(s->results, now, commit_number(s->commit), &joins) ||
         (joins && !pending_results_add_amendment(s->results, &a)))
         return STORE_NO_MEMORY;
+    study_note_imported(s, now);
     return STORE_OK;
 }
 

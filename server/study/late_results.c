@@ -1,6 +1,7 @@
 /* Values that were reported for an attempt other than the one that completed the trial. */
 #include "server/study/late_results.h"
 
+#include "server/study/imported_best.h"
 #include "server/study/news.h"
 #include "server/study/trials.h"
 
@@ -86,6 +87,7 @@ bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *res
     event.u.late.attempt = attempt;
     event.u.late.value = result->value;
     event.u.late.better = study_is_better(s, result->value, result->recorded);
+    event.u.late.outdone = event.u.late.better && study_is_outdone(s, result->value);
     event.u.late.repeats = result->repeats;
     event.u.late.recorded = result->recorded;
     event.u.late.metadata = result->metadata;
@@ -96,7 +98,7 @@ bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *res
         s->best_value = result->value;
     }
     commit_record(s->commit, &event);
-    if (event.u.late.better)
+    if (event.u.late.better && !event.u.late.outdone)
         study_tell_better(s, t->id, result->value);
     return true;
 }

@@ -53,6 +53,7 @@ static void take_study(void *arg, const store_study *row)
     strncpy(s->advice, row->advice, sizeof s->advice - 1);
     s->best_trial = row->best_trial;
     s->best_value = row->best_value;
+    s->knows_best_imported = false;
     s->cost = row->cost;
     l->epoch = row->epoch;
     l->last_seq = row->last_seq;

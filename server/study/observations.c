@@ -3,6 +3,7 @@
 #include "proto/trials.h"
 #include "server/base/clock.h"
 #include "server/study/failures.h"
+#include "server/study/imported_best.h"
 #include "server/study/points.h"
 #include "server/study/requests.h"
 #include "server/study/stop_when.h"
@@ -43,6 +44,7 @@ static void take_back_broken(study *s, const import *in, int64_t time)
 static bool keep_observations(study *s, const import *in, int64_t time)
 {
     bool kept = true;
+    study_find_best_imported(s);
     for (size_t i = 0; kept && i < in->n; i++) {
         store_imported row = {.observation = ++s->imported,
                               .told_seq = commit_next_seq(s->commit),
@@ -57,6 +59,7 @@ static bool keep_observations(study *s, const import *in, int64_t time)
                                   is_broken(in, i) || !in->list[i].recorded ? "" : in->list[i].recorded,
                               .reason = ""};
         kept = pending_results_add_observation(s->results, &row);
+        study_note_imported(s, &row);
         s->cost += in->list[i].cost;
     }
     return kept;

@@ -4,6 +4,7 @@
 #ifndef SERVER_STUDY_STUDY_H
 #define SERVER_STUDY_STUDY_H
 
+#include "server/data/best_value.h"
 #include "server/data/definition.h"
 #include "server/data/stop_rule.h"
 #include "server/study/actor.h"
@@ -88,8 +89,10 @@ struct study {
     char digest[80];
     bool has_keys;            /* some candidates have keys, which are only in the store */
     char advice[ADVICE_SIZE]; /* of the last batch; "": none */
-    int64_t best_trial;
-    double best_value, cost; /* cost: the sum over all results */
+    int64_t best_trial;       /* of the trials alone; 0: none */
+    double best_value, cost;  /* cost: the sum over all results */
+    bool knows_best_imported; /* for imported_best.c: the next member is valid */
+    best_value best_imported;
     remembered remembered[REMEMBERED_KINDS];
     int64_t forgotten; /* how often the remembered answers were forgotten */
 

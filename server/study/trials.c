@@ -4,6 +4,7 @@
 #include "server/data/modelled.h"
 #include "server/study/barred.h"
 #include "server/study/failures.h"
+#include "server/study/imported_best.h"
 #include "server/study/lease.h"
 #include "server/study/measure.h"
 #include "server/study/news.h"
@@ -79,6 +80,7 @@ bool study_is_better(const study *s, double value, const char *recorded)
 void study_close_trial(study *s, trial *t, const told_result *result, int32_t attempt, int64_t now)
 {
     bool better = result->has_value && study_is_better(s, result->value, result->recorded);
+    bool outdone = better && study_is_outdone(s, result->value);
     plan_state_set_exhausted(s->plans, false);
     trial_queue_take(s->queue, t);
     t->state = result->state;
@@ -108,6 +110,7 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     event.u.told.has_value = result->has_value;
     event.u.told.value = result->value;
     event.u.told.better = better;
+    event.u.told.outdone = outdone;
     event.u.told.reason = result->reason ? result->reason : "";
     event.u.told.repeats = result->repeats;
     event.u.told.recorded = result->recorded;
@@ -115,7 +118,7 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     event.u.told.cost = result->cost;
     s->cost += result->cost;
     commit_record(s->commit, &event);
-    study_tell_result(s, t, better);
+    study_tell_result(s, t, better && !outdone);
 }
 
 /* ---- queued trials that are not handed out any more ---------------------------------------------------- */

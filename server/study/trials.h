@@ -48,8 +48,8 @@ void study_cancel_all_barred(study *s);
 /* Requeues or closes the trials whose leases have expired. Their events get the time `now`. */
 void study_expire_leases(study *s, int64_t now);
 
-/* Is a result better than the best one so far? A result that breaks a bound never is. With several objectives no result
- * is the best one. */
+/* Is a result better than the best one of a trial so far? A result that breaks a bound never is. With several objectives
+ * no result is the best one. An imported result may be better still (study_is_outdone). */
 bool study_is_better(const study *s, double value, const char *recorded);
 bool study_can_be_best(const study *s, double value, const char *recorded);
 

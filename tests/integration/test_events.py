@@ -193,6 +193,94 @@ def test_a_late_result_is_an_event(server):
     stream.close()
 
 
+def observe(client, study, *values):
+    rows = [{"candidate": i, **(v if isinstance(v, dict) else {"value": v})} for i, v in enumerate(values)]
+    answer = client.post(f"/v1/studies/{study}/observations", {"observations": rows})
+    assert answer.status == 200, answer
+
+
+def tell_one(client, study, result):
+    (trial,) = client.ask(study, 1, wait_seconds=30)["trials"]
+    client.tell(study, [{"trial": trial["id"], **(result if isinstance(result, dict) else {"value": result})}])
+    return trial["id"]
+
+
+def bests(server, study):
+    """-> the trials whose events say that their results are the best so far"""
+    tag = server.client().get(f"/v1/studies/{study}").headers["ETag"]
+    last = int(tag.strip('"').split("-")[1], 16)
+    stream = Stream(server, study, 0)
+    events = stream.until(lambda event: event[0] == last)
+    stream.close()
+    return [data["id"] for _, kind, data in events if kind in ("trial", "late") and data.get("best")]
+
+
+@cases({"at_once": False, "after_a_kill": True})
+def test_a_result_is_not_the_best_if_an_imported_one_is_better(case):
+    def connect():
+        if case:
+            server.kill()
+            server.start()
+        return server.client()
+
+    with Server() as server:
+        client = server.client()
+        study = client.create(definition(feedback="async"))["id"]
+        tell_one(client, study, 1)
+        observe(client, study, 10, 7)
+        client = connect()
+        tell_one(client, study, 5)
+        tell_one(client, study, 8)
+        assert bests(server, study) == [1]
+        assert client.post(f"/v1/studies/{study}/trials/1/amend", {"value": 9}).status == 200
+        assert bests(server, study) == [1]
+        assert client.post(f"/v1/studies/{study}/observations/1/amend", {"state": "failed"}).status == 200
+        client = connect()
+        tell_one(client, study, 9.5)  # better than the other imported result, and than the trials
+        assert bests(server, study) == [1, 4]
+        assert client.post(f"/v1/studies/{study}/observations/2/amend", {"value": 20}).status == 200
+        tell_one(client, study, 11)
+        assert client.post(f"/v1/studies/{study}/observations/2/amend", {"value": 11.5}).status == 200
+        client = connect()
+        tell_one(client, study, 11.25)
+        tell_one(client, study, 11.5)  # as good: the trial is shown
+        assert client.study(study)["best"]["trial"] == 7
+        assert bests(server, study) == [1, 4, 7]
+        taken = client.create(definition(id="taken", history_from=study, feedback="async"))["id"]
+        client = connect()
+        tell_one(client, taken, 11.25)
+        tell_one(client, taken, 12)
+        assert bests(server, taken) == [2]
+
+
+def test_a_late_result_is_not_the_best_if_an_imported_one_is_better(server):
+    client = server.client()
+    study = client.create(definition(lease_seconds=1, horizon=2))["id"]
+    observe(client, study, 0.8)
+    client.tell(study, [{"trial": client.ask(study)["trials"][0]["id"], "value": 0.25}])
+    trial = client.ask(study, worker="first")["trials"][0]
+    assert client.ask(study, worker="second", wait_seconds=30)["trials"][0]["attempt"] == 2
+    client.tell(study, [{"trial": trial["id"], "attempt": 2, "value": 0.5}])
+    assert client.tell(study, [{"trial": trial["id"], "attempt": 1, "value": 0.75}])["late"] == 1
+    assert client.study(study)["best"]["observation"] == 1
+    assert bests(server, study) == []
+
+
+def test_imported_results_that_break_bounds_do_not_count(server):
+    client = server.client()
+    metrics = [{"name": "y", "goal": "minimize"}, {"name": "tox", "role": "constraint", "at_most": 1}]
+    body = {"metrics": metrics, "domain": {"type": "candidates", "points": grid(4)}, "seed": 1}
+    study = client.create(body)["id"]
+
+    def values(y, tox):
+        return {"values": {"y": y, "tox": tox}}
+
+    observe(client, study, values(-10, 5), values(3, 0.5))
+    told = [tell_one(client, study, values(*v)) for v in ((4, 0.5), (2, 3), (2, 1), (-5, 2))]
+    assert bests(server, study) == [told[2]]
+    assert client.study(study)["best"]["trial"] == told[2]
+
+
 def test_a_stream_ends_with_its_token():
     with Guarded() as server:
         made = server.make(role="viewer", study="mine")

@@ -176,6 +176,24 @@ def test_a_receiver_that_hangs_holds_up_nobody():
         eventually(lambda: "banditd_notifications_queued 0\n" in client.get("/metrics").body.decode())
 
 
+def test_a_result_worse_than_an_imported_one_is_no_news():
+    with Receiver() as receiver, Server(PRIVATE) as server:
+        client = server.client()
+        put(client, {"url": receiver.url, "events": ["better"]})
+        client.create({**definition(id="s", feedback="async"), "algorithm": {"name": "uniform"}})
+        rows = {"observations": [{"candidate": 0, "value": 10}]}
+        assert client.post("/v1/studies/s/observations", rows).status == 200
+        server.kill()
+        server.start()
+        client = server.client()
+        for value in (5, 7, 11):
+            [trial] = client.ask("s", 1)["trials"]
+            client.tell("s", [{"trial": trial["id"], "value": value}])
+            eventually(lambda: shown(client)[0]["queued"] == 0)
+        eventually(lambda: receiver.got)
+        assert [event["value"] for event in receiver.events()] == [11], receiver.events()
+
+
 def test_only_the_last_of_several_better_results_waits():
     with Receiver(None) as receiver, Server(PRIVATE) as server:
         client = server.client()
