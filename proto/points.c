@@ -41,6 +41,18 @@ wire_status wire_points_reader_set_names(wire_points_reader *r, char *const *nam
     return WIRE_OK;
 }
 
+void points_forget_names(wire_points_reader *r)
+{
+    for (size_t i = 0; i < r->n_names; i++)
+        free(r->names[i]);
+    r->n_names = 0;
+}
+
+void wire_points_reader_rename(wire_points_reader *r)
+{
+    r->renames = true;
+}
+
 void wire_points_reader_call_keys(wire_points_reader *r, const char *name)
 {
     r->key_name = name;
@@ -196,6 +208,10 @@ const wire_keys *wire_points_reader_keys(const wire_points_reader *r)
 char *const *wire_points_reader_header(const wire_points_reader *r, size_t *n)
 {
     bool given = r->format == WIRE_POINTS_CSV && r->n_names == 0 && r->u.csv.first_line_done;
+    if (r->format == WIRE_POINTS_CSV && r->n_names > 0 && r->renames && r->u.csv.order) {
+        *n = r->n_names; /* the header has these names, perhaps in another order */
+        return r->names;
+    }
     *n = given ? r->u.csv.n_features : 0;
     return given ? r->u.csv.features : NULL;
 }
@@ -228,8 +244,7 @@ void wire_points_reader_free(wire_points_reader *r)
         points_npy_clear(r);
         break;
     }
-    for (size_t i = 0; i < r->n_names; i++)
-        free(r->names[i]);
+    points_forget_names(r);
     free(r->names);
     wire_keys_clear(&r->keys);
     free(r->block);

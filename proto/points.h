@@ -25,6 +25,9 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
  * order. Before the first bytes. WIRE_NO_MEMORY. */
 wire_status wire_points_reader_set_names(wire_points_reader *reader, char *const *names, size_t n);
 
+/* CSV: a header may also have other names, which then replace those that were set. Before the first bytes. */
+void wire_points_reader_rename(wire_points_reader *reader);
+
 /* CSV: a header must have a column of keys, which may also have this name. `name` is borrowed. Before the first
  * bytes. */
 void wire_points_reader_call_keys(wire_points_reader *reader, const char *name);
@@ -47,8 +50,8 @@ wire_status wire_points_reader_feed(wire_points_reader *reader, const char *byte
 /* End of input: passes the last rows to the sink. There must be at least one row. */
 wire_status wire_points_reader_finish(wire_points_reader *reader, wire_errors *errors);
 
-/* The names in a header of CSV, trimmed; *n is 0 if there was no header, or if the features already had names.
- * Borrowed. */
+/* The names in a header of CSV, trimmed, in the order of the rows; *n is 0 if there was no header, or if the features
+ * have names that it cannot replace. Borrowed. */
 char *const *wire_points_reader_header(const wire_points_reader *reader, size_t *n);
 
 /* The keys of all rows, "" for a row without one; borrowed. NULL: no candidate has one. Call it after the end of

@@ -2,8 +2,8 @@
  *
  * The first line is a header if one of its cells is a word: not a number, not empty, and not nan or inf. If gaps and
  * nan counted as words, a first row that has one would be taken for a header and lost instead of refused. If the
- * study names its features, the header must have these names, and may have them in another order. A column "key" has
- * the candidates' keys, unless a feature has this name. */
+ * study names its features, the header must have these names, and may have them in another order. If an earlier header
+ * named them, it may also have other names. A column "key" has the candidates' keys, unless a feature has this name. */
 #include "proto/arrays.h"
 #include "proto/number.h"
 #include "proto/points_internal.h"
@@ -260,6 +260,20 @@ static wire_status take_names(wire_points_reader *r, wire_errors *errors)
     return WIRE_OK;
 }
 
+/* Finds the features by their names, or takes other names if those may be replaced. */
+static wire_status take_header(wire_points_reader *r, bool *seen, wire_errors *errors)
+{
+    wire_errors others = {0};
+    if (r->n_names == 0)
+        return take_names(r, errors);
+    wire_status status = match_names(r, seen, r->renames ? &others : errors);
+    wire_errors_clear(&others);
+    if (status != WIRE_INVALID || !r->renames)
+        return status;
+    points_forget_names(r);
+    return take_names(r, errors);
+}
+
 static wire_status end_header(wire_points_reader *r, wire_errors *errors)
 {
     points_csv *csv = &r->u.csv;
@@ -269,7 +283,7 @@ static wire_status end_header(wire_points_reader *r, wire_errors *errors)
     bool *seen = calloc(r->n_names + 1, sizeof *seen);
     wire_status status = WIRE_NO_MEMORY;
     if (csv->order && csv->features && seen)
-        status = r->n_names > 0 ? match_names(r, seen, errors) : take_names(r, errors);
+        status = take_header(r, seen, errors);
     free(seen);
     return status;
 }

@@ -91,6 +91,7 @@ struct wire_points_reader {
     size_t dimension;     /* 0: not known yet */
     char **names;         /* of the features; owned */
     size_t n_names;       /* 0: they have none */
+    bool renames;         /* a header may replace the names */
     const char *key_name; /* another name for the column of the keys; NULL, or borrowed */
     char *ignored;        /* see wire_ignored_new; NULL: none. Owned */
     size_t block_rows;
@@ -136,5 +137,7 @@ wire_status points_put_at(wire_points_reader *r, size_t feature, double value);
 wire_status points_put_key(wire_points_reader *r, size_t row, const char *key, size_t n);
 /* The row is full: it has `dimension` cells, or it is the first and sets the dimension. */
 wire_status points_end_row(wire_points_reader *r);
+
+void points_forget_names(wire_points_reader *r);
 
 #endif

@@ -101,7 +101,20 @@ typedef struct wanted {
     bool precomputed, space;
     size_t dimension; /* of each row */
     wire_study *definition;
+    bool renames; /* the features have their names from the header of an earlier upload */
 } wanted;
+
+/* The first entry of the log has the definition with which the study was created. */
+static void take_created(void *arg, int64_t seq, const store_event *event)
+{
+    wanted *w = arg;
+    wire_study *first = NULL;
+    (void)seq;
+    w->status = event->type == EVENT_STUDY_CREATED ? study_config_read(&first, event->u.created.definition)
+                                                   : STORE_CORRUPT;
+    w->renames = first && first->n_feature_names == 0;
+    wire_study_free(first);
+}
 
 static void take_wanted(void *arg, const store_study *row)
 {
@@ -125,6 +138,11 @@ static bool read_wanted(http_request *request, wanted *out)
     store_status status = store_read_study(request->app->store, request->study, take_wanted, out, &error);
     if (status == STORE_OK)
         status = out->status;
+    if (status == STORE_OK && out->definition->n_feature_names > 0) {
+        status = store_read_events(request->app->store, out->study, 0, 1, take_created, out, &error);
+        if (status == STORE_OK)
+            status = out->status;
+    }
     if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
     else if (status != STORE_OK)
@@ -181,6 +199,8 @@ static bool begin_receiving(http_request *request, const wanted *w)
     if (r->status == STORE_OK && wire_points_reader_set_names(r->reader, w->definition->feature_names,
                                                               w->definition->n_feature_names) != WIRE_OK)
         r->status = STORE_NO_MEMORY;
+    if (r->status == STORE_OK && w->renames)
+        wire_points_reader_rename(r->reader);
     const char *ignored = request->query[HTTP_QUERY_IGNORE];
     if (r->status == STORE_OK && ignored && wire_points_reader_ignore(r->reader, ignored) != WIRE_OK)
         r->status = STORE_NO_MEMORY;

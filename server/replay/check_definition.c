@@ -41,7 +41,8 @@ static char *fixed_text(const wire_study *definition, bool without_names)
 
 static bool check_unchanged(rebuild *r, const study_config *config, rebuild_problem *p)
 {
-    bool unnamed = r->config->wire->n_feature_names == 0; /* an upload may have given them names since then */
+    /* an upload may have given them names since then, or other names as long as it replaces candidates */
+    bool unnamed = r->config->wire->n_feature_names == 0 || (!r->named && r->trials == 0);
     char *before = fixed_text(r->config->wire, unnamed), *after = fixed_text(config->wire, unnamed);
     bool same = before && after && strcmp(before, after) == 0;
     bool no_memory = !before || !after;

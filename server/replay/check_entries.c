@@ -83,6 +83,7 @@ static bool rebuild_check_study_created(rebuild *r, store_event *event, rebuild_
     if (!r->id && !(r->id = strdup(id)))
         return rebuild_out_of_memory(p);
     r->awaits = event->u.created.state == STUDY_AWAITING_CANDIDATES;
+    r->named = r->config->wire->n_feature_names > 0;
     return true;
 }
 

@@ -36,6 +36,7 @@ struct rebuild {
     study_config *config;
     bandit_arms *space; /* without points; NULL: none */
     bool awaits;        /* the study's state is awaiting_candidates */
+    bool named;         /* its first definition names the features */
     int64_t imported;   /* results so far */
     wire_keys keys;     /* of the first candidates; the others have none */
 

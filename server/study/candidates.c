@@ -43,10 +43,25 @@ static const char *why_kept(const study *s)
     return NULL;
 }
 
-/* Handles an upload of the same candidates again, perhaps with other keys. */
+/* Takes the names of features from the upload's header. The study is active then. */
+static void take_names(study *s, const candidate_upload *uploaded)
+{
+    char *definition;
+    if (!study_name_features(s, uploaded->names, uploaded->n_names, &definition))
+        commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
+    if (s->state == STUDY_AWAITING_CANDIDATES)
+        study_set_state(s, STUDY_ACTIVE, "", definition);
+    else if (definition)
+        study_set_state(s, s->state, s->state_reason, definition);
+    free(definition);
+}
+
+/* Handles an upload of the same candidates again, perhaps with other keys and names. */
 static void keyed_again(study *s, study_request *request, const uint32_t *arms)
 {
     (void)arms;
+    if (!why_kept(s))
+        take_names(s, request->context);
     commit_hold(s->commit, request);
     answer_count(request, request->context);
 }
@@ -58,19 +73,25 @@ void study_set_candidates(study *s, study_request *request)
     if (!study_is_meant(s, request, uploaded->study))
         return;
     bool same = strcmp(digest, s->digest) == 0;
+    bool renames =
+        s->config->wire->n_feature_names > 0 && study_has_other_names(s, uploaded->names, uploaded->n_names);
+    if (why && (!same || renames)) {
+        commit_hold(s->commit, request);
+        reply_problem(request, REPLY_CONFLICT, NULL, "%s", why);
+        return;
+    }
     if (same && uploaded->keys) {
         study_place_keys(s, request, uploaded->keys, keyed_again);
         return;
     }
-    commit_hold(s->commit, request);
     if (same) {
+        if (!why)
+            take_names(s, uploaded);
+        commit_hold(s->commit, request);
         answer_count(request, uploaded);
         return;
     }
-    if (why) {
-        reply_problem(request, REPLY_CONFLICT, NULL, "%s", why);
-        return;
-    }
+    commit_hold(s->commit, request);
     store_event event = {.type = EVENT_CANDIDATES_SET, .time = clock_now()};
     upload_describe(uploaded->upload, &event);
     event.u.candidates.dimension = (int64_t)uploaded->dimension;
@@ -82,15 +103,8 @@ void study_set_candidates(study *s, study_request *request)
     s->has_keys = false;
     if (uploaded->keys)
         study_record_keys(s, 0, uploaded->keys);
-    char *definition;
-    if (!study_name_features(s, uploaded->names, uploaded->n_names, &definition))
-        commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
+    take_names(s, uploaded);
     study_renew_engine(s);
-    if (s->state == STUDY_AWAITING_CANDIDATES)
-        study_set_state(s, STUDY_ACTIVE, "", definition);
-    else if (definition)
-        study_set_state(s, s->state, s->state_reason, definition);
-    free(definition);
     answer_count(request, uploaded);
 }
 

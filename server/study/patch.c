@@ -188,7 +188,17 @@ static void replace_config(study *s, study_config *config)
     remembered_forget(s);
 }
 
-bool study_name_features(study *s, char *const *names, size_t n, char **definition)
+bool study_has_other_names(const study *s, char *const *names, size_t n)
+{
+    const wire_study *wire = s->config->wire;
+    bool same = wire->n_feature_names == n;
+    for (size_t i = 0; same && i < n; i++)
+        same = strcmp(wire->feature_names[i], names[i]) == 0;
+    return n > 0 && !same;
+}
+
+/* WIRE_INVALID: the names are not valid, so nothing was changed. */
+static wire_status rename_features(study *s, char *const *names, size_t n, char **definition)
 {
     wire_writer w = WIRE_WRITER_INIT;
     wire_study named = *s->config->wire, *decoded = NULL;
@@ -196,14 +206,11 @@ bool study_name_features(study *s, char *const *names, size_t n, char **definiti
     study_config *config = NULL;
     char *text;
     size_t size;
-    *definition = NULL;
-    if (n == 0 || named.n_feature_names > 0)
-        return true;
     named.feature_names = (char **)(uintptr_t)names;
     named.n_feature_names = n;
     wire_encode_definition(&w, &named);
     if (!wire_writer_finish(&w, &text, &size))
-        return false;
+        return WIRE_NO_MEMORY;
     wire_status status =
         study_config_decode(&decoded, text, size, &errors); /* refuses empty and repeated names */
     if (status == WIRE_OK)
@@ -212,9 +219,20 @@ bool study_name_features(study *s, char *const *names, size_t n, char **definiti
     if (status == WIRE_OK) {
         replace_config(s, config);
         *definition = text;
-        return true;
+    } else {
+        free(text);
     }
-    free(text);
+    return status;
+}
+
+bool study_name_features(study *s, char *const *names, size_t n, char **definition)
+{
+    *definition = NULL;
+    if (!study_has_other_names(s, names, n))
+        return true;
+    wire_status status = rename_features(s, names, n, definition);
+    if (status == WIRE_INVALID && s->config->wire->n_feature_names > 0)
+        status = rename_features(s, NULL, 0, definition); /* the columns are not those of the old names */
     return status != WIRE_NO_MEMORY;
 }
 

@@ -4,9 +4,12 @@
 
 #include "server/study/study.h"
 
-/* Gives the features the names from the header of an upload. *definition becomes the text of the new definition, which
- * the caller records and frees; NULL: the features already have names, or these names are not valid. False: out of
- * memory. */
+/* Does the header of an upload give the features other names than they have? n == 0: it gives none. */
+bool study_has_other_names(const study *s, char *const *names, size_t n);
+
+/* Gives the features the names from the header of an upload; if these are not valid, the features have none.
+ * *definition becomes the text of the new definition, which the caller records and frees; NULL: nothing changes. False:
+ * out of memory. */
 bool study_name_features(study *s, char *const *names, size_t n, char **definition);
 
 /* Frees replaced definitions, once no engine job can be reading them. */

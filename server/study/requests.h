@@ -28,7 +28,8 @@ typedef struct candidate_range {
 typedef struct candidate_upload {
     struct upload *upload; /* where all of them are staged */
     size_t dimension;
-    char *const *names; /* n_names features, from the header of a file; borrowed. 0: none, or named before */
+    char *const *
+        names; /* n_names features, from the header of a file; borrowed. 0: none, or the definition names them */
     size_t n_names;
     const struct wire_keys *keys; /* borrowed; NULL: none were given */
     int64_t study;                /* the number of the study that they were read for */

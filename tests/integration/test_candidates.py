@@ -2,6 +2,7 @@
 
 import json
 
+from server import Server, run_to_end
 from support import begun, cases, definition, grid, refusal, work
 
 POINTS = grid(12)
@@ -302,7 +303,6 @@ def test_a_header_names_the_features(server):
     path = f"/v1/studies/{study}/candidates"
     assert client.put(path, " degrees ,minutes\n180,20\n190,30\n", content_type="text/csv").status == 200
     assert client.study(study)["domain"]["names"] == ["degrees", "minutes"]
-    refusal(client.put(path, "minutes,seconds\n20,180\n", content_type="text/csv"), 422)
     assert client.put(path, "minutes,degrees\n20,180\n35,190\n", content_type="text/csv").status == 200
     assert [c["point"] for c in client.items(path)] == [[180.0, 20.0], [190.0, 35.0]]
     client.tell(study, [{"trial": client.ask(study)["trials"][0]["id"], "value": 1}])
@@ -312,6 +312,51 @@ def test_a_header_names_the_features(server):
     assert client.study("the-copy")["domain"]["names"] == ["degrees", "minutes"]
     refusal(client.post("/v1/studies?id=The+Copy", lines, content_type="application/x-ndjson"), 422)
     refusal(client.post("/v1/studies?id=the-copy", lines, content_type="application/x-ndjson"), 409)
+
+
+@cases({"at_once": False, "after_a_kill": True})
+def test_another_header_corrects_names_until_the_first_ask(case):
+    def connect():
+        if case:
+            server.kill()
+            server.start()
+        return server.client()
+
+    with Server() as server:
+        client = server.client()
+        body = {"metric": {"name": "y", "goal": "maximize"}, "domain": {"type": "candidates", "dimension": 2}, "seed": 1}
+        path = f"/v1/studies/{client.create({**body, 'id': 'named'})['id']}/candidates"
+
+        def check(text, names, points):
+            assert put_csv(client, path, text).status == 200
+            assert client.study("named")["domain"].get("names") == names
+            assert [c["point"] for c in client.items(path)] == points
+
+        check("height,width\n1,2\n3,4", ["height", "width"], [[1, 2], [3, 4]])
+        client = connect()
+        check("weight,length\n1,2\n3,4", ["weight", "length"], [[1, 2], [3, 4]])
+        client = connect()
+        check("length,weight\n1,2\n3,4", ["weight", "length"], [[2, 1], [4, 3]])
+        check("depth,key,length\n1,a,2\n3,b,5", ["depth", "length"], [[1, 2], [3, 5]])
+        client = connect()
+        check("key,depth,breadth\na,1,2\nc,3,5", ["depth", "breadth"], [[1, 2], [3, 5]])
+        assert [c["key"] for c in client.items(path)] == ["a", "c"]
+        check("1,2\n3,4", ["depth", "breadth"], [[1, 2], [3, 4]])
+        check("a,a\n1,2\n3,4", None, [[1, 2], [3, 4]])  # these cannot be names
+        refusal(put_csv(client, path, "one\n1\n2"), 422)
+        check("depth,breadth\n1,2\n5,7", ["depth", "breadth"], [[1, 2], [5, 7]])
+        client.tell("named", [{"trial": client.ask("named")["trials"][0]["id"], "value": 1}])
+        client = connect()
+        for late in ("wide,deep\n1,2\n5,7", "key,wide,deep\na,1,2\nb,5,7", "wide,deep\n5,6\n7,8"):
+            refusal(put_csv(client, path, late), 409)
+        check("depth,breadth\n1,2\n5,7", ["depth", "breadth"], [[1, 2], [5, 7]])
+        lines = client.get("/v1/studies/named/export").body
+        answer = client.post("/v1/studies?id=copy", lines, content_type="application/x-ndjson")
+        assert answer.status == 201, answer
+        assert client.study("copy")["domain"]["names"] == ["depth", "breadth"]
+        server.stop()
+        status, out, err = run_to_end("check", "--quiet", "--db", str(server.db))
+        assert (status, out) == (0, ""), (status, out, err)
 
 
 @cases({"twice": "a,a", "empty": "a,", "numbers": "1,2"})
