@@ -223,6 +223,21 @@ def test_the_best_follows_amendments_of_imports(server):
     assert best() == (None, 1)
 
 
+def test_amendments_give_all_values_or_none(server):
+    """As the schemas Amendment and ImportAmendment say."""
+    client = server.client()
+    metrics = [Y, TOX, NOTE]
+    study = create(client, LINE, *metrics).json["id"]
+    tell_values(client, study, metrics, [(1, 0.5, 7)])
+    import_values(client, study, metrics, [(3, 1, 7)])
+    for path in ("trials/1", "observations/1"):
+        call = f"/v1/studies/{study}/{path}/amend"
+        refusal(client.post(call, {"value": 2}), 422, "/value")
+        refusal(client.post(call, {"values": {"y": 2}}), 422, "/values/tox")
+        assert client.post(call, {"values": {"y": 2, "tox": 0.75}}).status == 200
+        assert client.read(study, path)["values"] == {"y": 2, "tox": 0.75}
+
+
 def test_imports_are_no_best_value_of_several_objectives(server):
     client = server.client()
     metrics = [Y, {"name": "z", "goal": "minimize"}, TOX]
