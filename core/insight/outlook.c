@@ -34,31 +34,17 @@ typedef struct outlook {
     double *best;        /* DRAWS: the largest value of the plan so far */
 } outlook;
 
-/* The pulled arm that is recommended: the largest mean, less one deviation if there is noise. */
-static bandit_status recommend(bandit_insight *v, bandit_outlook *out, bandit_error *err)
+/* What the model expects at the recommended arm. */
+static bandit_status expect(bandit_insight *v, bandit_outlook *out, bandit_error *err)
 {
-    static const double noisy = 1e-4; /* of the prior's variance */
-    double most = -INFINITY;
-    for (size_t i = 0; i < v->sums.n_sums; i++) {
-        bandit_prediction p;
-        bandit_status status =
-            bandit_posterior_predict(v->posterior, 0.0, &v->sums.sums[i].arm, NULL, 1, &p, err);
-        if (status == BANDIT_OK)
-            status = bandit_pause_status(err);
-        if (status != BANDIT_OK)
-            return status;
-        double worth = p.mean - (v->posterior->lambda >= noisy ? sqrt(p.variance) : 0.0);
-        if (worth > most) {
-            most = worth;
-            out->arm = v->sums.sums[i].arm;
-            out->mean = p.mean;
-            out->std = sqrt(p.variance);
-        }
-    }
-    bandit_prediction shown = {.mean = out->mean, .variance = out->std * out->std, .ucb = out->mean};
-    bandit_insight_in_reward_units(v, &shown, 1);
-    out->mean = shown.mean;
-    out->std = sqrt(shown.variance);
+    bandit_prediction p;
+    bandit_status status = bandit_posterior_predict(v->posterior, 0.0, &out->arm, NULL, 1, &p, err);
+    if (status != BANDIT_OK)
+        return status;
+    p.ucb = p.mean;
+    bandit_insight_in_reward_units(v, &p, 1);
+    out->mean = p.mean;
+    out->std = sqrt(p.variance);
     return BANDIT_OK;
 }
 
@@ -210,16 +196,16 @@ static bandit_status plan(outlook *o, bandit_outlook *out, bandit_error *err)
     return BANDIT_OK;
 }
 
-bandit_status bandit_insight_outlook(bandit_insight *v, double epsilon, bandit_outlook *out,
+bandit_status bandit_insight_outlook(bandit_insight *v, uint32_t arm, double epsilon, bandit_outlook *out,
                                      bandit_error *err)
 {
     outlook o = {.view = v, .d = bandit_view_dimension(v)};
-    *out = (bandit_outlook){0};
+    *out = (bandit_outlook){.arm = arm};
     bandit_status status = bandit_view_check(v, err);
     if (status == BANDIT_OK)
-        status = recommend(v, out, err);
+        status = expect(v, out, err);
     if (status == BANDIT_OK)
-        status = take_points(&o, out->arm, err);
+        status = take_points(&o, arm, err);
     for (size_t s = 0; status == BANDIT_OK && s < DRAWS; s += BANDIT_VIEW_DRAWS) {
         status = bandit_view_draw(v, s, err);
         if (status == BANDIT_OK)

@@ -51,8 +51,7 @@ static bool recommend(const study *s, const question *q, const estimated_arms *e
     return true;
 }
 
-/* *evaluated: the model could be evaluated. */
-static store_status recommend_by_model(study *s, const question *q, wire_recommended *out, bool *evaluated)
+store_status question_recommend(study *s, const question *q, wire_recommended *out, bool *evaluated)
 {
     estimated_arms estimated = {0};
     store_status status = STORE_OK;
@@ -252,7 +251,7 @@ void question_answer_best(study *s, question *q)
     bool has_results = d.observations > 0, evaluated = true;
     store_status status = find_observed(s, q, &found);
     if (status == STORE_OK)
-        status = has_results ? recommend_by_model(s, q, &recommended, &evaluated)
+        status = has_results ? question_recommend(s, q, &recommended, &evaluated)
                              : recommend_without_model(s, q, &recommended);
     if (status != STORE_OK) {
         reply_store_problem(q->request, status);

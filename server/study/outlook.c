@@ -71,6 +71,20 @@ static void show(study *s, const question *q, const bandit_outlook *found, doubl
     free(row);
 }
 
+/* The arm of the point that `best` recommends. False: the request has been answered. */
+static bool find_recommended(study *s, const question *q, uint32_t *arm)
+{
+    wire_recommended best = {0};
+    bool evaluated = true;
+    store_status status = question_recommend(s, q, &best, &evaluated);
+    if (status != STORE_OK)
+        reply_store_problem(q->request, status);
+    else if (!evaluated || !best.given)
+        reply_problem(q->request, REPLY_CONFLICT, NULL, "the model recommends no point");
+    *arm = (uint32_t)best.candidate;
+    return status == STORE_OK && evaluated && best.given;
+}
+
 static void outlook(study *s, question *q)
 {
     const input_query *wanted = q->request->context;
@@ -78,6 +92,7 @@ static void outlook(study *s, question *q)
     bandit_outlook found;
     bandit_description about;
     bandit_error error = {0};
+    uint32_t arm = 0;
     char key[60];
     bandit_engine_describe(s->engine.engine, &about);
     double epsilon = isnan(wanted->epsilon) ? small_share * about.signal_std : wanted->epsilon;
@@ -85,8 +100,12 @@ static void outlook(study *s, question *q)
     if (insight_reply_again(s, q->request, (int64_t)about.batch, key))
         return;
     bandit_status status = bandit_insight_new(&insight, s->engine.engine, &error);
+    if (status == BANDIT_OK && !find_recommended(s, q, &arm)) {
+        bandit_insight_free(insight);
+        return;
+    }
     if (status == BANDIT_OK)
-        status = bandit_insight_outlook(insight, epsilon, &found, &error);
+        status = bandit_insight_outlook(insight, arm, epsilon, &found, &error);
     if (status != BANDIT_OK)
         insight_refuse(q->request, &error);
     else if (!is_shown(&found, epsilon))
@@ -99,6 +118,11 @@ static void outlook(study *s, question *q)
 void study_outlook(study *s, study_request *request)
 {
     const input_query *wanted = request->context;
-    if (insight_is_objective(s, request, wanted->metric))
+    if (!insight_is_objective(s, request, wanted->metric))
+        return;
+    if (s->config->several)
+        reply_problem(request, REPLY_CONFLICT, NULL,
+                      "only a study with one objective and without bounds has an outlook");
+    else
         question_ask(s, request, outlook);
 }

@@ -47,4 +47,8 @@ bool question_shows(const wire_prediction *p);
 
 void question_answer_best(study *s, question *q);
 
+/* The point that `best` recommends, by the model; for studies with one objective and no bounds. Its candidate is the
+ * number of its arm. *evaluated: the model could be evaluated. */
+store_status question_recommend(study *s, const question *q, wire_recommended *out, bool *evaluated);
+
 #endif

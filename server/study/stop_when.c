@@ -304,6 +304,7 @@ static bool little_is_left(const bandit_engine *engine, const points *p, const w
                            const stop_before *before, engine_outcome *out)
 {
     const double doubt = 0.05;
+    const point *best = recommended(p, NULL, 0);
     bandit_insight *insight = NULL;
     bandit_outlook found = {0};
     bandit_error error = {0};
@@ -314,8 +315,8 @@ static bool little_is_left(const bandit_engine *engine, const points *p, const w
         return advice_is_of_rule(before->advice, &name, &since) &&
                strcmp(name, wire_stop_rule_names[WIRE_STOP_REGRET]) == 0;
     bandit_status status = bandit_insight_new(&insight, engine, &error);
-    if (status == BANDIT_OK && p->results >= FEWEST_AN_INPUT * bandit_insight_inputs(insight)) {
-        status = bandit_insight_outlook(insight, rule->epsilon, &found, &error);
+    if (status == BANDIT_OK && best && p->results >= FEWEST_AN_INPUT * bandit_insight_inputs(insight)) {
+        status = bandit_insight_outlook(insight, best->arm, rule->epsilon, &found, &error);
         size_t better = (size_t)lround(found.probability * (double)found.draws);
         so = status == BANDIT_OK && at_most(better, found.draws, 1.0 - rule->probability) <= doubt;
     }

@@ -241,6 +241,8 @@ def test_what_is_estimated_is_never_the_best(server):
     best = client.read(study, "best")
     point = client.read(study, f"trials/{high}")["parameters"]
     assert best["observed"]["value"] == 0.3 and best["recommended"]["parameters"] != point, best
+    outlook = client.read(study, "outlook")["recommended"]
+    assert outlook["parameters"] == best["recommended"]["parameters"] and outlook["mean"] < 0.5, (outlook, best)
     copy = seeking(client, history_from=study)
     assert client.study(copy)["observations"] == 3  # the estimate is not copied
     # Amended, it has a value of its own.

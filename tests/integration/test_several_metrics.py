@@ -505,6 +505,20 @@ def test_every_metric_has_insight(server):
         assert all(low <= p["value"] <= high for p in seen["predictions"]), seen
     assert client.get(f"/v1/studies/{study}/importance?metric=note").status == 422
     assert client.get(f"/v1/studies/{study}/outlook?metric=cost").status == 422
+    assert "one objective and without bounds" in refusal(client.get(f"/v1/studies/{study}/outlook"), 409)["detail"]
+
+
+def test_the_outlook_is_refused_with_a_bound(server):
+    """The recommended point must keep the bound, and what may be gained depends on it."""
+    client = server.client()
+    study = client.create({"metrics": [{"name": "gain", "goal": "maximize"},
+                                       {"name": "heat", "role": "constraint", "at_most": 0.5}],
+                           "domain": SQUARE, "seed": 5})["id"]
+    rows = [{"parameters": {"x": x, "y": y}, "values": {"gain": x, "heat": x}}
+            for x in (0, 0.3, 0.7, 1) for y in (0, 0.4, 0.6, 1)]
+    assert client.post(f"/v1/studies/{study}/observations", {"observations": rows}).status == 200
+    assert client.ask(study, 1)["trials"]
+    refusal(client.get(f"/v1/studies/{study}/outlook"), 409)
 
 
 def test_threads_change_no_pick():

@@ -5,6 +5,7 @@
 #include "tests/support/dense_gp.h"
 #include "tests/support/must.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 bandit_options insight_learning(bandit_algorithm algorithm)
@@ -81,6 +82,24 @@ void insight_study_list(insight_study *s, const double *rows, size_t n, size_t d
     must(bandit_arms_finish(s->arms, BANDIT_SCALING_NONE, n, &err), &err);
     must(bandit_engine_new(&s->engine, s->arms, options, 0, &err), &err);
     teach(s, f, n_results);
+}
+
+uint32_t insight_study_best(const insight_study *s)
+{
+    bandit_checkpoint now;
+    uint32_t best = 0;
+    double most = -INFINITY;
+    bandit_engine_checkpoint(s->engine, &now);
+    for (size_t i = 0; i < now.n_sums; i++) {
+        bandit_prediction p;
+        bandit_error err = {0};
+        must(bandit_engine_predict_arms(s->engine, &now.sums[i].arm, 1, &p, &err), &err);
+        if (p.mean > most) {
+            most = p.mean;
+            best = now.sums[i].arm;
+        }
+    }
+    return best;
 }
 
 void insight_study_clear(insight_study *s)

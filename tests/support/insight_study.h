@@ -28,6 +28,8 @@ void insight_study_space(insight_study *s, const bandit_parameter *parameters, s
 /* n candidates (n x d, unscaled), the first n_results of them with results. */
 void insight_study_list(insight_study *s, const double *rows, size_t n, size_t d,
                         const bandit_options *options, insight_function *f, size_t n_results);
+/* The arm with results whose mean is largest. */
+uint32_t insight_study_best(const insight_study *s);
 void insight_study_clear(insight_study *s);
 
 #endif

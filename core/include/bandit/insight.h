@@ -90,7 +90,7 @@ bandit_status bandit_insight_leave_one_out(bandit_insight *insight, bandit_left_
 enum { BANDIT_OUTLOOK_GAINS = 3 };
 
 typedef struct bandit_outlook {
-    uint32_t arm;       /* the recommended one among those with rewards */
+    uint32_t arm;       /* the recommended one */
     double mean, std;   /* of the function there */
     double probability; /* that some point is better than this one by more than epsilon */
     double possible;    /* the expected gain of the best point over this one */
@@ -100,11 +100,11 @@ typedef struct bandit_outlook {
     double gains[BANDIT_OUTLOOK_GAINS];
 } bandit_outlook;
 
-/* The gain that is still possible, in reward units, if the model with its hyper-parameters is right. In an
- * open space, it is estimated on points: 1024 all over the space and 512 near the recommended point. Errors:
- * as of bandit_insight_importance. */
-bandit_status bandit_insight_outlook(bandit_insight *insight, double epsilon, bandit_outlook *out,
-                                     bandit_error *err);
+/* The gain over `arm`, the recommended one among those with rewards, that is still possible, in reward units,
+ * if the model with its hyper-parameters is right. In an open space, it is estimated on points: 1024 all over
+ * the space and 512 near the recommended point. Errors: as of bandit_insight_importance. */
+bandit_status bandit_insight_outlook(bandit_insight *insight, uint32_t arm, double epsilon,
+                                     bandit_outlook *out, bandit_error *err);
 
 /* ---- core/insight/rank_correlation.c -------------------------------------------------------------------- */
 

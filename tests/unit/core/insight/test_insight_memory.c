@@ -48,7 +48,7 @@ static bandit_status leave_one_out(bandit_insight *insight, bandit_error *err)
 static bandit_status outlook(bandit_insight *insight, bandit_error *err)
 {
     bandit_outlook found;
-    return bandit_insight_outlook(insight, 0.1, &found, err);
+    return bandit_insight_outlook(insight, 0, 0.1, &found, err);
 }
 
 /* A view and one call, with the nth allocation failing, for every n that there is. */

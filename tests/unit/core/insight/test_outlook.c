@@ -60,7 +60,7 @@ static bandit_outlook look(const bandit_options *o, size_t n, double epsilon)
     bandit_outlook out;
     bandit_error err = {0};
     insight_study_list(&s, rows, N, D, o, drawn, n);
-    must(bandit_insight_outlook(s.insight, epsilon, &out, &err), &err);
+    must(bandit_insight_outlook(s.insight, insight_study_best(&s), epsilon, &out, &err), &err);
     insight_study_clear(&s);
     return out;
 }
@@ -126,7 +126,7 @@ static void a_space(void **state)
         insight_study s;
         bandit_error err = {0};
         insight_study_space(&s, parameters, 2, &o, bowl, k ? 60 : 8);
-        must(bandit_insight_outlook(s.insight, 0.0, &found[k], &err), &err);
+        must(bandit_insight_outlook(s.insight, insight_study_best(&s), 0.0, &found[k], &err), &err);
         double point[2];
         bandit_arms_coded(s.arms, found[k].arm, point);
         double left = -bowl(point);

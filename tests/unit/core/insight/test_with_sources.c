@@ -184,7 +184,7 @@ static void the_outlook_is_that_of_the_sum(void **state)
     bandit_prediction p;
     double point[D], most = -INFINITY;
     start_space(&s);
-    must(bandit_insight_outlook(s.insight, 0.0, &found, &err), &err);
+    must(bandit_insight_outlook(s.insight, insight_study_best(&s), 0.0, &found, &err), &err);
     must(bandit_engine_predict_arms(s.engine, &found.arm, 1, &p, &err), &err);
     assert_near(found.mean, p.mean, 1e-9);
     bandit_arms_coded(s.arms, found.arm, point);
