@@ -206,14 +206,15 @@ static void find_nearest(explanation *x, engine_outcome *out)
     free(distances);
 }
 
-/* Finds the two arms whose values have the best means. */
+/* Finds the two arms whose values have the best means. With several objectives or with bounds, that of the first metric
+ * does not make a point the best one, and there are no leaders. */
 static void find_leaders(explanation *x, engine_outcome *out)
 {
     const past *p = &x->past;
     uint32_t best[2] = {0, 0};
     size_t n = 0;
     bandit_prediction at[2];
-    for (size_t i = 0; i < p->n_sums; i++) {
+    for (size_t i = 0; i < p->n_sums && !x->s->config->several; i++) {
         const store_arm_sum *sum = &p->sums[i];
         if (sum->count == 0)
             continue;

@@ -16,7 +16,7 @@ typedef struct why_facts {
     bool has_nearest;
     int64_t nearest; /* the trial of the nearest result; 0: an imported one */
     double distance; /* to it */
-    int64_t leader;  /* the trial of the best result so far; 0: an imported one, or none */
+    int64_t leader;  /* the trial of the best result so far; 0: an imported one, or none leads */
     bool is_among_leaders, leaders_are_close;
 } why_facts;
 

@@ -117,6 +117,29 @@ def test_several_metrics_and_cells(server):
     assert reason["rule"] == "upper_bound" and reason["score"] is None and len(reason["predictions"]) == 1, reason
 
 
+LEADERLESS = {
+    "a bound": [{"name": "gain", "goal": "maximize"}, {"name": "heat", "role": "constraint", "at_most": 0.6}],
+    "two objectives": [{"name": "gain", "goal": "maximize"}, {"name": "heat", "goal": "minimize"}],
+}
+
+
+@cases(LEADERLESS)
+def test_no_trial_leads_by_one_metric_of_several(server, case):
+    """The gain alone is best where the heat is not allowed, or is the price."""
+    client = server.client()
+    body = space(metrics=case)
+    del body["metric"]
+    study = client.create(body)["id"]
+    sentences = []
+    for number in range(1, 26):
+        (trial,) = client.ask(study, 1, wait_seconds=30)["trials"]
+        x, y = (trial["parameters"][name] for name in "xy")
+        client.tell(study, [{"trial": trial["id"], "values": {"gain": x - (y - 0.5) ** 2, "heat": x}}])
+        sentences.append(why(client, study, number)["sentence"])
+    assert any(sentence.startswith("Refines trial") for sentence in sentences), sentences
+    assert not any("best so far" in sentence or "leaders" in sentence for sentence in sentences), sentences
+
+
 def test_imports_and_what_does_not_exist(server):
     client = server.client()
     study = client.create(space())["id"]
