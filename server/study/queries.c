@@ -5,7 +5,9 @@
 #include "server/data/study_space.h"
 #include "server/study/engine_lane.h"
 #include "server/study/fronts.h"
+#include "server/study/pending_results.h"
 #include "server/study/requests.h"
+#include "server/study/trial_queue.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,6 +44,19 @@ static void run_question(study *s, engine_job *job)
     study_post(s, &q->done);
 }
 
+static bool values_wait(const study *s)
+{
+    size_t n;
+    const store_imported *imported = pending_results_observations(s->results, &n);
+    for (const trial *t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
+        if (t->has_value)
+            return true;
+    for (size_t i = 0; i < n; i++)
+        if (imported[i].has_value)
+            return true;
+    return pending_results_first_late(s->results) != NULL;
+}
+
 void question_fill(question *q, const study *s, study_request *request, remembered_kind kind)
 {
     q->source = engine_source_of(s);
@@ -51,6 +66,7 @@ void question_fill(question *q, const study *s, study_request *request, remember
     q->best_value = s->best_value;
     q->imported = s->imported;
     q->forgotten = s->forgotten;
+    q->values_wait = values_wait(s);
     if (kind != REMEMBERED_NOTHING)
         q->answer = kind == REMEMBERED_BEST ? question_answer_best : question_answer_model;
 }
@@ -180,6 +196,14 @@ static void answer_predictions(const question *q, const bandit_prediction *raw, 
     reply_json(q->request, &w);
 }
 
+/* Are there results, but none that the model includes? Its predictions would be those of ignorance. */
+static bool is_before_results(const study *s, const question *q)
+{
+    bandit_description d;
+    bandit_engine_describe(bandit_engine_of_metric(s->engine.engine, 0), &d);
+    return d.has_model && d.observations == 0 && q->values_wait;
+}
+
 static void predict(study *s, question *q)
 {
     const wire_predict *wanted = q->request->context;
@@ -193,6 +217,9 @@ static void predict(study *s, question *q)
         reply_undecodable(q->request, WIRE_INVALID, &errors);
     } else if (!raw || !shown || !placed) {
         reply_store_problem(q->request, STORE_NO_MEMORY);
+    } else if (is_before_results(s, q)) {
+        reply_problem(q->request, REPLY_CONFLICT, NULL,
+                      "the model has no results yet: it takes them in with the next trial that is asked for");
     } else if (q->source.config->several) {
         fronts_answer_predictions(s, q, at.arms, wanted->candidates ? NULL : at.points, wanted->n);
     } else if ((wanted->candidates

@@ -13,6 +13,7 @@ typedef struct question {
     int64_t best_trial, best_candidate;
     double best_value;
     int64_t imported, forgotten; /* the study's values at the question's turn */
+    bool values_wait;            /* there are values that no batch includes yet */
     engine_outcome outcome;
     remembered_kind kind;                         /* which remembered answer this becomes, if any */
     char *kept;                                   /* a copy of the answer; NULL: none */
