@@ -62,6 +62,16 @@ static store_status best_of_history(shown_best *out, const history_transfer *his
     return STORE_OK;
 }
 
+/* Does the study still have this rule, and does it only advise? It may have been removed since the batch. */
+static bool may_advise(const wire_study *definition, const char *rule)
+{
+    for (size_t i = 0; i < definition->n_stop_when; i++)
+        if (definition->stop_when[i].tells &&
+            strcmp(wire_stop_rule_names[definition->stop_when[i].rule], rule) == 0)
+            return true;
+    return false;
+}
+
 /* text: the text that wire_encode_definition would write; NULL: not known. */
 static void encode(wire_writer *w, const store_study *row, const wire_study *definition, const char *text,
                    const shown_best *best, const wire_taken_over *history)
@@ -76,8 +86,8 @@ static void encode(wire_writer *w, const store_study *row, const wire_study *def
         .text = text,
         .state = study_state_name(row->state),
         .state_reason = row->state_reason,
-        .advice = row->advice,
-        .advising_rule = by_rule ? rule : NULL,
+        .advice = by_rule ? "" : row->advice,
+        .advising_rule = by_rule && may_advise(definition, rule) ? rule : NULL,
         .advised_since = since,
         .created_at = row->created_at,
         .updated_at = row->updated_at,
