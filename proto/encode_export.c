@@ -156,10 +156,11 @@ static void write_time(wire_writer *w, int64_t time)
         wire_cell(w, "");
 }
 
-void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial,
-                          int64_t observation)
+void wire_write_table_row(wire_writer *w, const wire_study *study, wire_row_origin origin,
+                          const wire_trial *trial, int64_t observation)
 {
-    bool imported = observation > 0;
+    static const char *const origins[] = {"trial", "late", "import"};
+    bool imported = origin == WIRE_ROW_IMPORT;
     write_number(w, !imported, trial->id);
     if (study->domain_type != WIRE_DOMAIN_SPACE)
         wire_integer_value(w, trial->candidate);
@@ -181,9 +182,9 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
     write_time(w, trial->told_at);
     wire_integer_value(w, trial->repeats > 1 ? trial->repeats : 1);
     write_recorded(w, study, trial->recorded);
-    wire_cell(w, imported ? "import" : "trial");
+    wire_cell(w, origins[origin]);
     write_number(w, imported, observation);
-    write_number(w, !imported && trial->batch >= 0, trial->batch);
+    write_number(w, origin == WIRE_ROW_TRIAL && trial->batch >= 0, trial->batch);
     write_time(w, trial->issued_at);
     wire_cell(w, trial->metadata ? trial->metadata : "");
     write_std_errors(w, study, trial->recorded);

@@ -10,10 +10,13 @@
  * numbers, by name or as x0, x1 … A parameter or feature whose name equals one of these columns is written as
  * parameters.<name>. */
 void wire_write_table_header(wire_writer *w, const wire_study *study, bool with_keys);
+typedef enum wire_row_origin { WIRE_ROW_TRIAL, WIRE_ROW_LATE, WIRE_ROW_IMPORT } wire_row_origin;
+
 /* trial->parameters is required in a space, trial->point for candidates with features. observation: the number of an
- * imported result, for which trial->id and trial->attempt are left empty; otherwise 0. */
-void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial,
-                          int64_t observation);
+ * imported result, for which trial->id and trial->attempt are left empty. The row of a late result has its trial, its
+ * attempt and what was reported with it. */
+void wire_write_table_row(wire_writer *w, const wire_study *study, wire_row_origin origin,
+                          const wire_trial *trial, int64_t observation);
 
 /* A point of GET …/series. */
 typedef struct wire_series_point {

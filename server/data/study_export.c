@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* The sizes of one part. */
-enum { NUMBERS_AT_ONCE = 8192, ENTRIES_AT_ONCE = 16, TRIALS_AT_ONCE = 256 };
+enum { NUMBERS_AT_ONCE = 8192, ENTRIES_AT_ONCE = 16, TRIALS_AT_ONCE = 256, SEARCHED_AT_ONCE = 65536 };
 
 typedef enum export_stage {
     STAGE_HEAD,
@@ -21,6 +21,7 @@ typedef enum export_stage {
     STAGE_LOG,
     STAGE_END,
     STAGE_TRIALS,
+    STAGE_LATE,
     STAGE_IMPORTS
 } export_stage;
 
@@ -31,7 +32,8 @@ struct study_export {
     char id[64];
     int64_t study, last_seq, trials, imported, reference_candidates, dimension;
     bool has_keys; /* some candidates have keys */
-    int64_t at;    /* candidates, entries, trials or imported results written */
+    int64_t
+        at; /* candidates, entries, trials or imported results written; entries searched for late results */
     wire_study *definition;
     double *rows; /* candidates of a part, or a trial's point */
     wire_writer *w;
@@ -154,6 +156,7 @@ static store_status read_ndjson(study_export *x, wire_writer *w, bool *more, sto
         *more = false;
         break;
     case STAGE_TRIALS:
+    case STAGE_LATE:
     case STAGE_IMPORTS:
         break;
     }
@@ -163,7 +166,8 @@ static store_status read_ndjson(study_export *x, wire_writer *w, bool *more, sto
 /* ---- CSV ----------------------------------------------------------------------------------------------- */
 
 /* Writes a row; reads its point first. */
-static void write_row(study_export *x, int64_t candidate, wire_trial *trial, int64_t observation)
+static void write_row(study_export *x, wire_row_origin origin, int64_t candidate, wire_trial *trial,
+                      int64_t observation)
 {
     store_error error = {0};
     trial->candidate = candidate;
@@ -180,7 +184,7 @@ static void write_row(study_export *x, int64_t candidate, wire_trial *trial, int
     else
         trial->point = x->rows;
     if (!x->status)
-        wire_write_table_row(x->w, x->definition, trial, observation);
+        wire_write_table_row(x->w, x->definition, origin, trial, observation);
     trial->key = NULL; /* the text that it points to is valid only here */
 }
 
@@ -203,8 +207,34 @@ static void write_trial(void *arg, const store_trial *row)
                         .recorded = row->recorded,
                         .reason = row->reason,
                         .told_at = row->told_at};
-    write_row(x, row->candidate, &trial, 0);
+    write_row(x, WIRE_ROW_TRIAL, row->candidate, &trial, 0);
     x->at = row->trial;
+}
+
+static void write_late(void *arg, const store_late_result *row)
+{
+    study_export *x = arg;
+    if (row->attempt == ESTIMATED_ATTEMPT || x->status)
+        return;
+    wire_trial late = {.id = row->trial,
+                       .state = trial_state_name(TRIAL_COMPLETED),
+                       .attempt = row->attempt,
+                       .metadata = row->metadata,
+                       .has_value = true,
+                       .value = row->value,
+                       .repeats = row->repeats,
+                       .cost = row->cost,
+                       .recorded = row->recorded,
+                       .told_at = row->told_at};
+    write_row(x, WIRE_ROW_LATE, row->candidate, &late, 0);
+}
+
+static store_status read_late(study_export *x, store_error *err)
+{
+    int64_t through = x->last_seq - x->at > SEARCHED_AT_ONCE ? x->at + SEARCHED_AT_ONCE : x->last_seq;
+    store_status status = store_read_late_results(x->store, x->study, 0, x->at, through, write_late, x, err);
+    x->at = through;
+    return status ? status : x->status;
 }
 
 static void write_imported(void *arg, const store_imported *row)
@@ -220,7 +250,7 @@ static void write_imported(void *arg, const store_imported *row)
                            .recorded = row->recorded,
                            .reason = row->reason,
                            .told_at = row->imported_at};
-    write_row(x, row->candidate, &imported, row->observation);
+    write_row(x, WIRE_ROW_IMPORT, row->candidate, &imported, row->observation);
     x->at = row->observation;
 }
 
@@ -237,6 +267,15 @@ static store_status read_csv(study_export *x, wire_writer *w, bool *more, store_
         x->stage = STAGE_TRIALS;
         return STORE_OK;
     }
+    if (x->stage == STAGE_LATE) {
+        status = read_late(x, err);
+        if (x->at == x->last_seq) {
+            x->stage = STAGE_IMPORTS;
+            x->at = 0;
+        }
+        *more = !status;
+        return status;
+    }
     if (before < last)
         status = trials ? store_read_trials(x->store, x->study, &filter, TRIALS_AT_ONCE, write_trial, x, err)
                         : store_read_observation_page(x->store, x->study, before, TRIALS_AT_ONCE,
@@ -246,7 +285,7 @@ static store_status read_csv(study_export *x, wire_writer *w, bool *more, store_
     if (!status && before < last && x->at == before)
         status = STORE_CORRUPT; /* rows are missing */
     if (!status && trials && x->at == last) {
-        x->stage = STAGE_IMPORTS;
+        x->stage = STAGE_LATE;
         x->at = 0;
     } else {
         *more = !status && x->at < last;

@@ -66,7 +66,8 @@ static void test_candidates(void **state)
     wire_writer w = WIRE_WRITER_INIT;
     wire_write_table_header(&w, study, false);
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++)
-        wire_write_table_row(&w, study, &trials[i], trials[i].id == 0 ? 12 : 0);
+        wire_write_table_row(&w, study, trials[i].id == 0 ? WIRE_ROW_IMPORT : WIRE_ROW_TRIAL, &trials[i],
+                             trials[i].id == 0 ? 12 : 0);
     char *text = finish(&w);
     assert_string_equal(text,
                         "trial,candidate,x0,x1,value,state,attempt,worker,reason,told_at,repeats,values.s,"
@@ -158,7 +159,7 @@ static void check_space_and_back(const char *const names[4], const char *header)
                                   .has_value = true,
                                   .value = values[i],
                                   .told_at = 1};
-        wire_write_table_row(&w, study, &trial, 0);
+        wire_write_table_row(&w, study, WIRE_ROW_TRIAL, &trial, 0);
     }
     char *text = finish(&w);
     assert_int_equal(strncmp(text, header, strlen(header)), 0);
