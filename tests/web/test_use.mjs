@@ -328,29 +328,53 @@ async function pasted(site) {
   const shell = (command) => promisify(execFile)('bash', ['-ec', command], { cwd: folder, env: environment, timeout: 60000 });
   await writeFile(`${folder}/measure`, '#!/bin/sh\necho "$1 + $2" | bc -l 2>/dev/null || python3 -c "print($1 + $2)"\n', { mode: 0o755 });
   await with_(site.chrome, {}, async (page) => {
-    const paste = async (id, title) => {
-      await site.api.create({
-        id,
-        metric: { name: 'sum', goal: 'maximize' },
-        domain: { type: 'candidates', points: points(20, 2, 7), names: ['left', RIGHT] },
-        algorithm: { name: 'uniform' },
-        horizon: 5,
-      });
-      await page.goto(`${site.url}/#/studies/${id}/connect`);
+    // Creates a study, opens it and runs what it shows. before: what defines measure() for Python
+    const paste = async (id, title, part, definition, before) => {
+      await site.api.create({ id, algorithm: { name: 'uniform' }, horizon: 5, ...definition });
+      await page.goto(`${site.url}/#/studies/${id}${part}`);
       const text = await page.getByLabel(title, { exact: true }).locator('code').textContent();
-      const before = 'measure = lambda parameters: parameters["left"] + parameters[' + JSON.stringify(RIGHT) + ']';
       await writeFile(`${folder}/pasted`, title === 'Python' ? `${before}\n${text}` : text);
       return shell(title === 'Python' ? 'python3 pasted' : '. ./pasted');
     };
-    const curl = await paste('pasted-curl', 'curl');
+    const trials = async (id) => (await site.api.get(`/v1/studies/${id}/trials`)).items;
+    const sum = {
+      metric: { name: 'sum', goal: 'maximize' },
+      domain: { type: 'candidates', points: points(20, 2, 7), names: ['left', RIGHT] },
+    };
+    const curl = await paste('pasted-curl', 'curl', '/connect', sum);
     assert.equal(curl.stdout.trim().split('\n').length, 3, curl.stdout);
     assert.ok(curl.stdout.includes('"accepted":1'), curl.stdout);
     for (const [id, title] of [['pasted-python', 'Python'], ['pasted-shell', 'Shell']]) {
-      await paste(id, title);
+      await paste(id, title, '/connect', sum, `measure = lambda parameters: parameters["left"] + parameters[${JSON.stringify(RIGHT)}]`);
       assert.equal((await site.api.get(`/v1/studies/${id}`)).state, 'finished');
-      const { items } = await site.api.get(`/v1/studies/${id}/trials`);
+      const items = await trials(id);
       assert.equal(items.length, 5);
       for (const trial of items) assert.ok(Math.abs(trial.value - trial.point[0] - trial.point[1]) < 1e-6, JSON.stringify(trial));
+    }
+    // Several metrics, and contexts that each ask must bring. The overview of a study without results shows the same.
+    const several = {
+      algorithm: { name: 'log_ei' },
+      aim: 'best',
+      metrics: [{ name: 'the yield', goal: 'maximize' }, { name: "it's cost", goal: 'minimize' }, { name: 'minutes', role: 'recorded' }],
+      domain: {
+        type: 'space',
+        parameters: [
+          { name: 'heat', type: 'double', min: 0, max: 30, role: 'context' },
+          { name: 'dry', type: 'boolean', role: 'context' },
+          { name: 'time', type: 'double', min: 1, max: 9 },
+        ],
+      },
+    };
+    await writeFile(`${folder}/measure`, `#!/bin/sh\necho measuring\necho '{"the yield": '$3', "it'"'"'s cost": '$1'}'\n`, { mode: 0o755 });
+    const measure = 'measure = lambda parameters: {"the yield": parameters["time"], "it\'s cost": parameters["heat"]}';
+    for (const [id, title, n] of [['pasted-curl-2', 'curl', 1], ['pasted-python-2', 'Python', 5], ['pasted-shell-2', 'Shell', 5]]) {
+      await paste(id, title, '', several, measure);
+      const items = (await trials(id)).filter((trial) => trial.state === 'completed');
+      assert.equal(items.length, n, id);
+      for (const { parameters, values } of items) {
+        assert.deepEqual([parameters.heat, parameters.dry], [15, true], id);
+        assert.deepEqual(values, title === 'curl' ? { 'the yield': 0.5, "it's cost": 1, minutes: 1.5 } : { 'the yield': parameters.time, "it's cost": 15 });
+      }
     }
   });
   await rm(folder, { recursive: true });

@@ -21,6 +21,7 @@ export function axesOf(study) {
     step: p.step,
     unit: p.unit,
     condition: p.active_when,
+    context: p.role === 'context',
   }));
 }
 
@@ -83,10 +84,12 @@ export function isActive(axis, axes, item) {
   return isActive(on, axes, item) && (listed ? listed.includes(value) : value >= min && value <= max);
 }
 
-// A value for a parameter that has become active.
-function somewhere(axis) {
+// A value in the middle of a parameter's range, with few digits if these lie within it.
+export function somewhere(axis) {
   const at = places(axis, 3);
-  return at[Math.floor(at.length / 2)];
+  const middle = at[Math.floor(at.length / 2)];
+  const short = Number(Number(middle).toPrecision(3));
+  return axis.choices || axis.whole || axis.step || !(short >= axis.min && short <= axis.max) ? middle : short;
 }
 
 // A value for every active parameter. Conditions may be listed in any order, so it takes several rounds.

@@ -18,7 +18,11 @@ export function settingsOf(study, item) {
   return { ...(item.candidate !== undefined && { candidate: item.candidate }), ...(item.key && { key: item.key }), ...(item.point && { point: item.point }) };
 }
 
-const pythonValue = (x) => (x === true ? 'True' : x === false ? 'False' : x === null ? 'None' : Array.isArray(x) ? `[${x.map(pythonValue).join(', ')}]` : JSON.stringify(x));
+export function pythonValue(x) {
+  if (x === null || typeof x === 'boolean') return { null: 'None', true: 'True', false: 'False' }[x];
+  if (Array.isArray(x)) return `[${x.map(pythonValue).join(', ')}]`;
+  return typeof x === 'object' ? `{${Object.entries(x).map(([name, y]) => `${JSON.stringify(name)}: ${pythonValue(y)}`).join(', ')}}` : JSON.stringify(x);
+}
 const shellWord = (text) => (/^[\w.,:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const shellText = (x) => (typeof x === 'string' ? x : JSON.stringify(x));
 

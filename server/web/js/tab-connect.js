@@ -1,9 +1,10 @@
 // How to work with this study: commands to paste, upload of candidates, export, definition.
 import { download, studyPath, upload } from './api.js';
-import { axesOf } from './axes.js';
+import { axesOf, somewhere } from './axes.js';
 import { h, replace } from './dom.js';
 import { count } from './format.js';
 import { forkButton } from './fork.js';
+import { pythonValue } from './result.js';
 import { may } from './role.js';
 import { address } from './router.js';
 import { currentToken } from './token.js';
@@ -18,16 +19,30 @@ export function definitionOf(study) {
 
 const base = () => new URL('.', location.href.split('#')[0]).href.replace(/\/$/, '');
 
+// A text within quotes of the shell.
+const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+
+// The values of all metrics, if there are several: null for one.
+const exampleValues = ({ metrics }) => (metrics?.length > 1 ? Object.fromEntries(metrics.map(({ name }, i) => [name, (i + 1) / 2])) : null);
+
+// A value for each context, which every ask must bring: null without contexts.
+function exampleContexts(study) {
+  const contexts = axesOf(study).filter((axis) => axis.context);
+  return contexts.length ? Object.fromEntries(contexts.map((axis) => [axis.name, somewhere(axis)])) : null;
+}
+
 function curlText(study) {
   const token = currentToken() ? ' \\\n     -H "Authorization: Bearer $BANDITD_TOKEN"' : '';
   const url = `${base()}/v1/studies/${study.id}`;
-  return `# get a trial to evaluate
+  const fixed = exampleContexts(study);
+  const values = exampleValues(study);
+  return `# get a trial to evaluate${fixed ? ', for these contexts' : ''}
 curl -s ${url}/ask${token} \\
-     --json '{"worker": "me", "wait_seconds": 30}'
+     --json ${quoted(`{"worker": "me", "wait_seconds": 30${fixed ? `, "fixed": ${JSON.stringify(fixed)}` : ''}}`)}
 
-# report its value; the trial's number is in the response above
+# report its ${values ? 'values' : 'value'}; the trial's number is in the response above
 curl -s ${url}/tell${token} \\
-     --json '{"results": [{"trial": 1, "value": 0.5}]}'
+     --json ${quoted(`{"results": [{"trial": 1, ${values ? `"values": ${JSON.stringify(values)}` : '"value": 0.5'}}]}`)}
 
 # show the best so far
 curl -s ${url}/best${token}
@@ -35,13 +50,19 @@ curl -s ${url}/best${token}
 }
 
 // A word of a shell command, quoted if necessary.
-const shellWord = (text) => (/^\{?[\w-]+\}?$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+const shellWord = (text) => (/^\{?[\w-]+\}?$/.test(text) ? text : quoted(text));
 
 function pythonText(study) {
   const names = axesOf(study).map((axis) => axis.name.replace(/\s+/g, ' '));
   const known = study.domain.type === 'space' || study.domain.names;
   const point = study.domain.type === 'precomputed' ? 'trial.candidate' : known ? 'trial.parameters' : 'trial.point';
   const what = study.domain.type === 'precomputed' ? 'the candidate\'s number' : known ? `a dict: ${names.slice(0, 4).join(', ')}${names.length > 4 ? ', …' : ''}` : `${names.length} features`;
+  const values = exampleValues(study);
+  const fixed = exampleContexts(study);
+  const loop = `context = ${fixed && pythonValue(fixed)}  # what holds now
+while trials := study.ask(worker="me", wait_seconds=30, fixed=context):
+    for trial in trials:
+        study.tell(trial, evaluate(trial))`;
   return `# pip install ./clients/python, from the sources of banditd
 import banditd
 
@@ -49,9 +70,9 @@ client = banditd.Client(${JSON.stringify(base())})${currentToken() ? '  # with B
 study = client.study(${JSON.stringify(study.id)})
 
 def evaluate(trial):
-    return measure(${point})  # ${what}
+${values ? `    # measure returns a dict such as ${pythonValue(values)}\n` : ''}    return measure(${point})  # ${what}
 
-study.optimize(evaluate, workers=1)
+${fixed ? loop : 'study.optimize(evaluate, workers=1)'}
 print(study.best()["observed"])
 `;
 }
@@ -60,8 +81,11 @@ function shellText(study) {
   const given = study.domain.names || study.domain.type === 'space';
   const names = given ? axesOf(study).map((axis) => axis.name).filter((name) => !/[{}]/.test(name)) : [];
   const words = names.length ? names.map((name) => shellWord(`{${name}}`)).join(' ') : '{candidate}';
-  return `# ./measure prints the value as its last line
-BANDITD_URL=${base()} banditctl work ${study.id} -- ./measure ${words}
+  const values = exampleValues(study);
+  const fixed = exampleContexts(study);
+  const prints = values ? `a JSON object such as ${JSON.stringify(values)}` : 'the value';
+  return `# ./measure prints ${prints} as its last line
+BANDITD_URL=${base()} banditctl work ${fixed ? `--fixed ${quoted(JSON.stringify(fixed))} ` : ''}${study.id} -- ./measure ${words}
 `;
 }
 
