@@ -179,10 +179,39 @@ async function pictures(site) {
   });
 }
 
+// Each parameter has its own lengthscale in the model, however many features the model has for it.
+async function lengthscales(site) {
+  const on = (value) => ({ parameter: 'way', in: [value] });
+  const number = (name, more) => ({ name, type: 'double', min: 0, max: 1, ...more });
+  const word = (name, values, more) => ({ name, type: 'categorical', values, ...more });
+  const parameters = [
+    word('grade', ['low', 'mid', 'high'], { ordered: true }),
+    word('solvent', ['water', 'DMF', 'toluene'], { features: [[1, 2, 9], [3, 4, 2], [5, 7, 3]] }),
+    number('speed', { active_when: on('stirred') }),
+    number('angle', { active_when: on('shaken') }),
+    number('power', { active_when: on('stirred') }),
+    word('way', ['stirred', 'shaken']),
+    word('sample', Array.from({ length: 1001 }, (_, i) => `s${i}`)),
+    number('heat'),
+  ];
+  const given = parameters.map((_, i) => 0.5 + i / 10);
+  await site.api.create({ id: 'lengthscales', metric: { name: 'yield', goal: 'maximize' }, domain: { type: 'space', parameters }, algorithm: { name: 'bbkb', kernel: { type: 'matern', lengthscale: given } } });
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/lengthscales/algorithm`);
+    const rows = page.locator('.relevance tbody tr');
+    await rows.first().waitFor();
+    assert.deepEqual(
+      await rows.evaluateAll((all) => all.map((row) => [row.cells[0].textContent, row.cells[2].textContent])),
+      parameters.map(({ name }, i) => [name, `ℓ ${given[i]}`]),
+    );
+  });
+}
+
 export const tests = {
   'views: a click on a value': clicked,
   'views: values by time': alongTime,
   'views: the label at the cursor': hoverLabel,
   'views: learning curves, and charts as files': curves,
   'views: the timeline and small charts as files': pictures,
+  'the lengthscale of each parameter': lengthscales,
 };

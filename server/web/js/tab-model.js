@@ -16,13 +16,31 @@ const KERNELS = {
   precomputed: () => 'precomputed matrix',
 };
 
-// [{name, lengthscale}] of features, or of the parameters of a space. For the model, a categorical parameter is one
-// feature per value, all with one lengthscale. After the parameters' features come those that say what is active.
+const SHORT_CODE = 127; // features of a code …
+const MOST_SHORT = SHORT_CODE * (SHORT_CODE + 2); // … for up to this many words; longer lists have LONG_CODE
+const LONG_CODE = 511;
+
+// The number of features that a parameter has in the model (bandit/space.h).
+function featuresOf({ type, values, ordered, features, encoding }) {
+  if (type !== 'categorical' || ordered) return 1;
+  if (features) return features[0].length;
+  if (encoding !== 'codes') return values.length;
+  return values.length <= MOST_SHORT ? SHORT_CODE : LONG_CODE;
+}
+
+// How many different conditions parameters have: each is a feature, after those of the parameters.
+function conditionsOf(parameters) {
+  const texts = parameters.filter((p) => p.active_when).map(({ active_when: on }) => JSON.stringify([on.parameter, on.in ? [...on.in].sort() : [on.min, on.max]]));
+  return new Set(texts).size;
+}
+
+// [{name, lengthscale}] of features, or of the parameters of a space. All features of a parameter have one lengthscale.
 function scalesByName(study, lengthscales) {
+  const { parameters } = study.domain;
   const axes = axesOf(study);
-  const widths = axes.map((axis) => (axis.words ? axis.choices.length : 1));
-  const fit = widths.reduce((sum, width) => sum + width, 0) <= lengthscales.length;
-  if (!axes.length || !fit) return lengthscales.map((lengthscale, i) => ({ name: `feature ${i + 1}`, lengthscale }));
+  const widths = parameters?.map(featuresOf) ?? axes.map(() => 1);
+  const all = widths.reduce((sum, width) => sum + width, parameters ? conditionsOf(parameters) : 0);
+  if (all !== lengthscales.length) return lengthscales.map((lengthscale, i) => ({ name: `feature ${i + 1}`, lengthscale }));
   let from = 0;
   return axes.map((axis, i) => {
     const row = { name: axis.name, lengthscale: lengthscales[from] };
