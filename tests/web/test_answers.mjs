@@ -339,10 +339,37 @@ async function front(site) {
   });
 }
 
+// The result says which candidate it is, also where its features have names.
+async function candidate(site) {
+  const keys = ['mol-a', 'mol-b', 'mol-c'];
+  await site.api.create({ id: 'named', metric: { name: 'loss', goal: 'minimize' }, domain: { type: 'candidates', points: [[3, 1], [1, 2], [2, 2]], names: ['mass', 'rings'], keys }, algorithm: { name: 'uniform' } });
+  await work(site.api, 'named', 9, ['w'], (trial) => ({ value: trial.point[0] }));
+  const { candidate: best } = (await site.api.get('/v1/studies/named/best')).recommended;
+  const [mass, rings] = [[3, 1], [1, 2], [2, 2]][best];
+  await with_(site.chrome, {}, async (page) => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: site.url });
+    await page.goto(`${site.url}/#/studies/named`);
+    const part = page.locator('.recommended');
+    await part.waitFor();
+    const told = await part.locator('.facts div').evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+    assert.deepEqual(told.filter(([term]) => ['Candidate', 'Key'].includes(term)), [['Candidate', `#${best}`], ['Key', keys[best]]]);
+    const copy = async (name) => {
+      await page.getByRole('button', { name: `settings as ${name}` }).first().click();
+      await page.waitForSelector(`.toast >> text=as ${name}`);
+      return page.evaluate(() => navigator.clipboard.readText());
+    };
+    assert.deepEqual(JSON.parse(await copy('JSON')), { candidate: best, key: keys[best], mass, rings });
+    assert.equal(await copy('shell'), `'--mass=${mass}' '--rings=${rings}'`);
+    await page.goto(`${site.url}/#/studies/named/trials/1`);
+    await page.waitForSelector('dd:text-is("mol-a"), dd:text-is("mol-b"), dd:text-is("mol-c")');
+  });
+}
+
 export const tests = {
   'answers: the front of two objectives': front,
   'answers: what matters, and what if': insights,
   'answers: the result': card,
+  'answers: which candidate is best': candidate,
   'answers: outliers': outliers,
   'answers: studies that need attention': attention,
   'answers: a study that stands still': standstill,

@@ -7,7 +7,7 @@ import { errorsOf } from './entry.js';
 import { forkButton } from './fork.js';
 import { refresher } from './feed.js';
 import { count, duration, fullTime, number, titleOf, value, withUnit } from './format.js';
-import { copyButtons, settingsList, settingsOf } from './result.js';
+import { copyButtons, identityList, identityOf, settingsList, settingsOf } from './result.js';
 import { may } from './role.js';
 import { address } from './router.js';
 import { bounded, boundsOf, objective, otherMetrics, trialsOf } from './study-actions.js';
@@ -112,7 +112,8 @@ export async function trialPage(element, feed, signal, text) {
     );
     replace(values.body, trial.value === undefined && !trial.values ? h('p', { class: 'panel-note' }, withoutValue(objective(feed.study), trial)) : facts(valuesOf(feed.study, trial)), trial.reason ? h('pre', { class: 'reason', tabindex: 0, role: 'group', 'aria-label': 'Reason' }, trial.reason) : null);
     const own = settingsOf(feed.study, trial);
-    replace(settings.body, trial.candidate === undefined || own.candidate !== undefined ? null : facts([['Candidate', `#${trial.candidate}`], ...(trial.key ? [['Key', trial.key]] : [])]), settingsList(feed.study, own, Infinity), copyButtons(own, 'the settings'));
+    const identity = identityOf(feed.study, trial);
+    replace(settings.body, identityList(identity), settingsList(feed.study, own, Infinity), copyButtons(own, 'the settings', identity));
     replace(about.body, facts(general(trial)));
     metadata.element.hidden = !trial.metadata;
     if (trial.metadata) replace(metadata.body, facts(Object.entries(trial.metadata).map(([name, x]) => [name, value(x)])));

@@ -23,19 +23,31 @@ export function pythonValue(x) {
   if (Array.isArray(x)) return `[${x.map(pythonValue).join(', ')}]`;
   return typeof x === 'object' ? `{${Object.entries(x).map(([name, y]) => `${JSON.stringify(name)}: ${pythonValue(y)}`).join(', ')}}` : JSON.stringify(x);
 }
+// The number and the key of a candidate whose settings have names: {} for others, whose settings say what they are.
+export function identityOf(study, item) {
+  if (item.candidate === undefined || study.domain.type !== 'candidates' || !study.domain.names || !item.point) return {};
+  return { candidate: item.candidate, ...(item.key && { key: item.key }) };
+}
+
+// The same in rows.
+export function identityList({ candidate, key }) {
+  return candidate === undefined ? null : facts([['Candidate', `#${candidate}`], ...(key ? [['Key', key]] : [])]);
+}
+
 const shellWord = (text) => (/^[\w.,:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const shellText = (x) => (typeof x === 'string' ? x : JSON.stringify(x));
 
 export const FORMATS = [
-  ['JSON', (settings) => JSON.stringify(settings, null, 2)],
+  ['JSON', (settings, identity) => JSON.stringify({ ...identity, ...settings }, null, 2)],
   ['Python', (settings) => `parameters = {\n${Object.entries(settings).map(([name, x]) => `    ${JSON.stringify(name)}: ${pythonValue(x)},\n`).join('')}}`],
   ['shell', (settings) => Object.entries(settings).map(([name, x]) => shellWord(`--${name}=${shellText(x)}`)).join(' ')],
 ];
 
-export function copyButtons(settings, what) {
+// identity: of a candidate; it is copied with JSON only, because programs take the settings.
+export function copyButtons(settings, what, identity = {}) {
   const copy = ([name, text]) =>
     actionButton(name, { class: 'small', 'aria-label': `Copy ${what} as ${name}` }, async () => {
-      await navigator.clipboard.writeText(text(settings));
+      await navigator.clipboard.writeText(text(settings, identity));
       toast(`Copied ${what} as ${name}.`);
     });
   return h('div', { class: 'buttons copy' }, h('span', { class: 'muted' }, 'Copy as'), FORMATS.map(copy));
@@ -75,6 +87,7 @@ const kept = (p) => (p === undefined || p === null ? '' : ` All bounds are kept 
 function recommendedPart(study, { recommended, observed }) {
   const { name, unit } = objective(study);
   const settings = settingsOf(study, recommended);
+  const identity = identityOf(study, recommended);
   const from = recommended.pulls ? ` Measured ${recommended.pulls === 1 ? 'once' : `${count(recommended.pulls)} times`}.` : '';
   const note = recommended.std === null ? 'The tried settings with the best mean of their values' : 'The tried settings that the model considers best, with two standard deviations';
   return h(
@@ -84,14 +97,16 @@ function recommendedPart(study, { recommended, observed }) {
     h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), withUnit(around(recommended.mean, recommended.std), unit)),
     h('p', { class: 'panel-note' }, `${note}.${from}${kept(recommended.feasible_probability)}${same(recommended, observed) ? ' They are also the best measured.' : ''}`),
     otherValues(study, (metric) => recommended.values?.[metric] && { text: around(recommended.values[metric].mean, recommended.values[metric].std), x: recommended.values[metric].mean }),
+    identityList(identity),
     settingsList(study, settings),
-    copyButtons(settings, 'the recommended settings'),
+    copyButtons(settings, 'the recommended settings', identity),
   );
 }
 
 function measuredPart(study, { observed, recommended }, trial) {
   const { name, unit } = objective(study);
   const settings = settingsOf(study, observed);
+  const identity = identityOf(study, observed);
   const values = trial?.values ?? observed.values ?? {};
   const { expected, lucky } = observed;
   const where = observed.trial ? h('a', { href: address('studies', study.id, 'trials', observed.trial) }, `trial ${count(observed.trial)}`) : 'an imported value';
@@ -102,7 +117,7 @@ function measuredPart(study, { observed, recommended }, trial) {
     h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), withUnit(number(observed.value), unit), h('small', {}, ' in ', where)),
     expected === null || expected === undefined ? null : h('p', { class: lucky ? 'notice warning' : 'panel-note' }, `${lucky ? 'Partly luck: the' : 'The'} model expects ${withUnit(number(expected), unit)} at these settings.`),
     otherValues(study, (metric) => values[metric] !== undefined && { text: number(values[metric]), x: values[metric] }),
-    recommended && same(recommended, observed) ? null : [settingsList(study, settings), copyButtons(settings, 'the best measured settings')],
+    recommended && same(recommended, observed) ? null : [identityList(identity), settingsList(study, settings), copyButtons(settings, 'the best measured settings', identity)],
   );
 }
 
