@@ -365,6 +365,34 @@ async function candidate(site) {
   });
 }
 
+// Results of which none keeps the bounds are results all the same.
+async function outOfBounds(site) {
+  const of = (id, metrics) => ({ id, metrics, seed: 1, domain: { type: 'space', parameters: ['a', 'b'].map((name) => ({ name, type: 'double', min: 0, max: 1 })) } });
+  const metrics = [{ name: 'yield', goal: 'maximize' }, { name: 'toxicity', role: 'constraint', at_most: -1 }];
+  await site.api.create(of('out-of-bounds', metrics));
+  await work(site.api, 'out-of-bounds', 12, ['w'], ({ parameters: { a, b } }) => ({ values: { yield: a + b, toxicity: a } }), 4);
+  const last = (await site.api.get('/v1/studies/out-of-bounds/trials')).items.at(-1).parameters;
+  await site.api.create(of('out-imported', metrics));
+  await site.api.post('/v1/studies/out-imported/observations', { observations: [0.2, 0.4, 0.6].map((a) => ({ parameters: { a, b: a }, values: { yield: a, toxicity: a } })) });
+  await site.api.create(of('out-front', [...metrics, { name: 'cost', goal: 'minimize' }]));
+  await work(site.api, 'out-front', 6, ['w'], ({ parameters: { a, b } }) => ({ values: { yield: a + b, toxicity: a, cost: b } }), 3);
+  await with_(site.chrome, { allowed: /409/ }, async (page) => {
+    for (const id of ['out-of-bounds', 'out-imported', 'out-front']) {
+      await page.goto(`${site.url}/#/studies/${id}`);
+      await page.waitForSelector('.panel:has(h2:text-is("Result")) :text("No result keeps all bounds: toxicity must be at most −1.")');
+      if (id === 'out-of-bounds') assert.equal(await tileNote(page, 'Best measured'), 'no result keeps all bounds');
+      await page.goto(`${site.url}/#/studies/${id}/posterior`);
+      const name = id === 'out-imported' ? 'an imported result' : 'the last result';
+      await page.waitForSelector(`.panel-note:has-text("No result keeps all bounds: the slices go through ${name}.")`);
+      assert.equal(await page.locator('.slice .chart canvas').count(), 2);
+      await page.goto(`${site.url}/#/studies/${id}/insights`);
+      await page.waitForSelector('.panel:has(h2:text-is("What if")) .predicted');
+      await page.waitForSelector(`button:text-is("Back to ${name}")`);
+      if (id === 'out-of-bounds') assert.ok(Math.abs(Number((await page.locator('.what-if output').first().textContent())) - last.a) < 0.01);
+    }
+  });
+}
+
 export const tests = {
   'answers: the front of two objectives': front,
   'answers: what matters, and what if': insights,
@@ -378,5 +406,6 @@ export const tests = {
   'answers: the table of trials': columns,
   'answers: trials in ranges': ranged,
   'answers: bounds that must be kept': bounds,
+  'answers: results that keep no bounds': outOfBounds,
   'answers: what matters for each metric': eachMetric,
 };

@@ -5,7 +5,7 @@ import { ago, clock, count, duration, fullTime, number, percent, withUnit } from
 import { troubles } from './health.js';
 import { help } from './help.js';
 import { address, go, here } from './router.js';
-import { actions, hasFront, importedAlone, objective, told } from './study-actions.js';
+import { actions, hasFront, importedAlone, NONE_KEEPS_BOUNDS, objective, told } from './study-actions.js';
 import { readSharedSeries, speed } from './series.js';
 import { currentToken, tokenButton } from './token.js';
 import { badge, empty, later, loadingSign, reasonOf, SOON } from './widgets.js';
@@ -38,6 +38,13 @@ function tile(label) {
   const value = h('dd', {}, '–');
   const note = h('dd', { class: 'tile-note' });
   return { element: h('div', { class: 'tile' }, h('dt', {}, label, help(label)), value, note), value, note };
+}
+
+// What the tile of the best value says if that is no trial's.
+function withoutTrial(study) {
+  if (study.best) return `imported value ${count(study.best.observation)}`;
+  if (!study.observations) return 'no values yet';
+  return hasFront(study) ? 'several objectives' : NONE_KEEPS_BOUNDS.toLowerCase();
 }
 
 function head(feed, signal) {
@@ -79,7 +86,7 @@ function head(feed, signal) {
     setText(tiles.best.value, study.best ? withUnit(number(study.best.value), objective(study).unit) : hasFront(study) && study.observations ? 'a front' : '–');
     const trial = study.best?.trial;
     if (trial && tiles.best.note.dataset.trial !== String(trial)) replace(tiles.best.note, h('a', { href: address('studies', study.id, 'trials', trial) }, `trial ${count(trial)}`));
-    else if (!trial) setText(tiles.best.note, study.best ? `imported value ${count(study.best.observation)}` : hasFront(study) && study.observations ? 'several objectives' : 'no values yet');
+    else if (!trial) setText(tiles.best.note, withoutTrial(study));
     tiles.best.note.dataset.trial = String(trial);
     const n = told(study);
     setText(tiles.told.value, count(n));

@@ -5,7 +5,7 @@ import { h, replace } from './dom.js';
 import { count, number, percent, plural, titleOf, value, withUnit } from './format.js';
 import { address } from './router.js';
 import { pointText } from './pending.js';
-import { bounded, boundsOf, objective, otherMetrics } from './study-actions.js';
+import { bounded, boundsOf, hasBounds, modelledMetrics, NONE_KEEPS_BOUNDS, objective, otherMetrics } from './study-actions.js';
 import { actionButton, facts, table, toast } from './widgets.js';
 
 const SHOWN = 8; // settings shown at once; the others are unfolded
@@ -136,10 +136,19 @@ function frontPart(study, title, note, points) {
   return h('div', { class: 'result-part' }, h('h3', {}, title), h('p', { class: 'panel-note' }, note), table(title, columns, shown, 'cards'), points.length > FRONT ? h('p', { class: 'panel-note' }, `and ${count(points.length - FRONT)} more`) : null);
 }
 
+// There may be results although none is the best. -> whether it says so
+function showNone(body, study) {
+  if (!hasBounds(study) || !study.observations) return false;
+  delete body.dataset.shown;
+  const far = `${NONE_KEEPS_BOUNDS}: ${modelledMetrics(study).filter(boundsOf).map((metric) => `${metric.name} must be ${boundsOf(metric)}`).join('; ')}.`;
+  replace(body, h('p', { class: 'empty' }, far));
+  return true;
+}
+
 function showFronts(body, study, best) {
   const text = JSON.stringify(best);
-  const any = best.observed.pareto.length > 0;
-  if (!any || body.dataset.shown === text) return any;
+  if (!best.observed.pareto.length) return showNone(body, study);
+  if (body.dataset.shown === text) return true;
   body.dataset.shown = text;
   const volume = best.hypervolume === null ? '' : ` Their hypervolume is ${number(best.hypervolume)}.`;
   replace(
@@ -158,7 +167,7 @@ function showFronts(body, study, best) {
 export async function showResult(body, study, signal) {
   const best = await get(studyPath(study.id, '/best'), signal);
   if (best.observed?.pareto) return showFronts(body, study, best);
-  if (!best.observed) return false;
+  if (!best.observed) return showNone(body, study);
   const [recommended, observed] = await Promise.all([best.recommended && withPoint(study, best.recommended, signal), withPoint(study, best.observed, signal)]);
   const trial = observed.trial && study.metrics?.length > 1 ? await get(studyPath(study.id, `/trials/${observed.trial}`), signal) : null;
   const text = JSON.stringify([recommended, observed, trial?.values]);

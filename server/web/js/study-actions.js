@@ -51,6 +51,9 @@ export const boundsOf = ({ at_least: low, at_most: high, unit }) => [low === und
 export const isOutside = ({ at_least: low, at_most: high }, x) => x < low || x > high;
 export const hasBounds = (study) => Boolean(study.metrics?.some(boundsOf));
 
+// What pages say where there are results, but no best one.
+export const NONE_KEEPS_BOUNDS = 'No result keeps all bounds';
+
 // A value as text; one that is outside its metric's bounds says so.
 export function bounded(metric, x, text) {
   return isOutside(metric, x) ? h('span', { class: 'alarm', title: `must be ${boundsOf(metric)}` }, text, h('span', { class: 'unseen' }, `, must be ${boundsOf(metric)}`)) : text;

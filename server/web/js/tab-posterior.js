@@ -1,6 +1,6 @@
 // The model around the best point: a slice along each parameter, and a map of two parameters.
-import { get, studyPath } from './api.js';
 import { axesWithRanges, isActive, moved, places, position } from './axes.js';
+import { basePoint } from './base-point.js';
 import { chart } from './chart.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
@@ -11,7 +11,7 @@ import { predict } from './predict.js';
 import { modelledMetrics } from './study-actions.js';
 import { colour } from './theme.js';
 import { drawTried, rangeWith, triedDots } from './tried.js';
-import { lastTrials, notableTrials } from './trials.js';
+import { notableTrials } from './trials.js';
 import { control, empty, guarded, legend, NothingToShow, panel, select, toggle } from './widgets.js';
 
 const SLICE = 61; // places along a parameter
@@ -20,23 +20,6 @@ const LABELS = 5; // labels of choices along an axis
 const MAP = 48; // places per side
 const TRIED = 250; // of the best trials on the maps, and as many of the newest
 const BESIDE = { std: 'Standard deviation', ucb: 'Optimistic bound' };
-
-// The point through which the slices go, as {point} or {parameters}.
-async function basePoint(feed, which, signal) {
-  const best = await get(studyPath(feed.id, '/best'), signal);
-  const of = (side) => (side?.pareto ? side.pareto[0] : side); // of a front, its first point
-  const chosen = of(best[which]) ?? of(best.observed);
-  if (!chosen) return null;
-  if (chosen.parameters) return { parameters: chosen.parameters };
-  if (chosen.trial) return get(studyPath(feed.id, `/trials/${chosen.trial}`), signal);
-  try {
-    return await get(studyPath(feed.id, `/candidates/${chosen.candidate}`), signal);
-  } catch (error) {
-    const same = (await lastTrials(feed.study, 1000, signal)).find((t) => t.candidate === chosen.candidate);
-    if (!same) throw error;
-    return same;
-  }
-}
 
 const rangeOf = (predictions, dots) => rangeWith(Math.min(...predictions.map((p) => p.mean - 2 * p.std)), Math.max(...predictions.map((p) => p.mean + 2 * p.std)), dots);
 
@@ -186,7 +169,8 @@ export async function posteriorTab(element, feed, signal) {
   let base = null;
   async function readSlices() {
     if (!axes.length) axes = await axesWithRanges(feed.study, signal);
-    base = await basePoint(feed, choice.through, signal);
+    const found = await basePoint(feed.study, choice.through, signal);
+    base = found?.item ?? null;
     if (!base) {
       map.element.hidden = true;
       throw new NothingToShow('No values have been reported yet.');
@@ -209,7 +193,7 @@ export async function posteriorTab(element, feed, signal) {
       from += along[k].length;
     });
     const idle = drawn.filter((slice) => slice.element.hidden).map((slice) => slice.axis.name);
-    slices.note(`${metric.name} as predicted at the start of the current batch, through ${pointText(base, feed.study)}. The dots are tried settings, whose other parameters differ; far ones are left out.${idle.length ? ` Not active there: ${idle.join(', ')}.` : ''}`);
+    slices.note(`${found.name ? `No result keeps all bounds: the slices go through ${found.name}. ` : ''}${metric.name} as predicted at the start of the current batch, through ${pointText(base, feed.study)}. The dots are tried settings, whose other parameters differ; far ones are left out.${idle.length ? ` Not active there: ${idle.join(', ')}.` : ''}`);
   }
 
   const readMap = refresher(

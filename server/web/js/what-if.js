@@ -1,6 +1,7 @@
 // What if: move the settings, watch the prediction, and queue them as a trial.
-import { get, post, studyPath } from './api.js';
+import { post, studyPath } from './api.js';
 import { axesWithRanges, isActive, moved, places, position } from './axes.js';
+import { basePoint } from './base-point.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { count, number, percent, titleOf, value, withUnit } from './format.js';
@@ -36,16 +37,6 @@ function slider(axis, change) {
   };
 }
 
-async function startingPoint(feed, signal) {
-  const { recommended, observed } = await get(studyPath(feed.id, '/best'), signal);
-  const of = (side) => (side?.pareto ? side.pareto[0] : side); // of a front, its first point
-  const best = of(recommended) ?? of(observed);
-  if (!best) throw new NothingToShow('No values have been reported yet.');
-  if (best.parameters) return { parameters: best.parameters };
-  const { point } = await get(studyPath(feed.id, `/candidates/${best.candidate}`), signal);
-  return { point };
-}
-
 // -> {element, read()}
 export function whatIfPanel(feed, signal) {
   const view = panel('What if');
@@ -71,7 +62,11 @@ export function whatIfPanel(feed, signal) {
 
   async function start(again) {
     if (base && !again) return ask();
-    base = await startingPoint(feed, signal);
+    const found = await basePoint(feed.study, 'recommended', signal);
+    if (!found) throw new NothingToShow('No values have been reported yet.');
+    base = found.item;
+    view.note(`Move the settings: the model says what it expects there, with two standard deviations.${found.name ? ` No result keeps all bounds: they begin with ${found.name}.` : ''}`);
+    replace(back, `Back to ${found.name ?? 'the recommended settings'}`);
     if (!sliders) {
       const axes = await axesWithRanges(feed.study, signal);
       sliders = axes.map((axis) => slider(axis, (changed, x) => {
@@ -92,7 +87,6 @@ export function whatIfPanel(feed, signal) {
   });
   queue.hidden = true;
   if (feed.study.domain.type === 'space') may('worker', feed.id).then((allowed) => (queue.hidden = !allowed));
-  view.note('Move the settings: the model says what it expects there, with two standard deviations.');
   replace(view.body, result, rows, h('div', { class: 'buttons' }, queue, back));
   return { element: view.element, read: () => guarded(view, 'predictions', () => start(false), signal) };
 }
