@@ -12,7 +12,8 @@ const MINUS = '−';
 // Serves the path with its JSON changed.
 async function changed(page, path, change) {
   await page.route(path, async (route) => {
-    const response = await route.fetch();
+    const response = await route.fetch().catch(() => null);
+    if (!response) return route.abort().catch(() => {}); // the page is being closed
     if (!response.ok()) return route.fulfill({ response });
     return route.fulfill({ response, json: change(await response.json()) });
   });
@@ -393,6 +394,20 @@ async function outOfBounds(site) {
   });
 }
 
+// Advice to finish is of no use to a study that is finished.
+async function followedAdvice(site) {
+  await told(site, 'advised', [3, 2]);
+  await with_(site.chrome, {}, async (page) => {
+    await changed(page, '**/v1/studies/advised', (study) => ({ ...study, advice: { stop: true, rule: 'target', since_batch: 1 } }));
+    await page.goto(`${site.url}/#/studies/advised`);
+    await page.waitForSelector('.notice.warning >> text=advises to finish');
+    await page.waitForSelector('.study-head .badge.amber');
+    await site.api.patch('advised', { state: 'finished' });
+    await page.waitForSelector('.study-head .badge.finished');
+    await until('no advice', async () => (await page.locator('.notice.warning, .badge.amber').count()) === 0);
+  });
+}
+
 export const tests = {
   'answers: the front of two objectives': front,
   'answers: what matters, and what if': insights,
@@ -400,6 +415,7 @@ export const tests = {
   'answers: which candidate is best': candidate,
   'answers: outliers': outliers,
   'answers: studies that need attention': attention,
+  'answers: advice that was followed': followedAdvice,
   'answers: a study that stands still': standstill,
   'answers: regret below zero': negativeRegret,
   'answers: parallel coordinates': parallel,

@@ -22,7 +22,7 @@ export function troubles(study, now = Date.now()) {
   const open = study.state === 'active' && (!study.horizon || n < study.horizon);
   if (open && n && !study.trials_pending && idle > Math.max(QUIET, study.lease_seconds ?? 0)) words.push(`no worker for ${duration(idle)}`);
   if (study.advice === 'no_feasible_point') words.push('no point seems to keep all bounds');
-  if (study.advice?.stop) words.push(`its rule "${study.advice.rule}" advises to finish`);
+  if (study.advice?.stop && study.state !== 'finished') words.push(`its rule "${study.advice.rule}" advises to finish`);
   return words;
 }
 
