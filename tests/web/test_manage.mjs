@@ -113,6 +113,28 @@ async function edited(site) {
   });
 }
 
+// A study that a rule has ended says which, and that the rule still holds.
+async function endedByRule(site) {
+  const rules = (total) => [{ rule: 'cost', total }];
+  await site.api.create({ id: 'spent', metric: { name: 'loss', goal: 'minimize' }, stop_when: rules(3), algorithm: { name: 'uniform' }, domain: { type: 'candidates', points: [[0], [1], [2]] } });
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/spent`);
+    await page.waitForSelector('.badge.active');
+    for (let i = 0; i < 3; i++) await site.api.tell('spent', [{ trial: (await site.api.ask('spent', 1, 'w'))[0].id, value: 1, cost: 1 }]);
+    await page.waitForSelector('.notice:has-text("Finished by its rule cost: the results have cost 3 or more. While the rule holds, it ends a reopened study again.")');
+    const reopen = () => page.getByRole('button', { name: 'Reopen spent' }).click();
+    await reopen();
+    await page.locator('dialog:has-text("It was finished by its rule cost")').getByRole('button', { name: 'Reopen' }).click();
+    await page.waitForSelector('.notice.warning:has-text("Its rule \u201ccost\u201d still holds and will end it again")');
+    assert.equal(await page.locator('.notice:has-text("Finished by")').count(), 0);
+    await page.getByRole('button', { name: 'Edit spent' }).click();
+    await page.getByLabel('Rules that end it, as JSON').fill(JSON.stringify(rules(30)));
+    await page.locator('dialog').getByRole('button', { name: 'Save' }).click();
+    await until('nothing is wrong', async () => (await page.locator('.notice').count()) === 0);
+    assert.deepEqual((await site.api.get('/v1/studies/spent')).stop_when.map(({ rule, total }) => ({ rule, total })), rules(30));
+  });
+}
+
 async function tokens(site) {
   await with_(site.chrome, { allowed: /401/ }, async (page) => {
     await page.goto(`${site.closed.url}/#/`);
@@ -236,5 +258,6 @@ export const tests = {
   'manage: ticked studies are labelled and deleted': bulk,
   'manage: one study is deleted after its name was entered': deleted,
   'manage: a study is edited, and what others put into its metadata stays': edited,
+  'manage: a study that a rule has ended': endedByRule,
   'manage: a token is made and revoked': tokens,
 };

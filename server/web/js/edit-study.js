@@ -1,4 +1,4 @@
-// Edit what may change in a study: its name, labels and note, its horizon, how long trials are reserved, how often tried.
+// Edit what may change in a study: its name, labels and note, its horizon and the rules that end it, how long trials are reserved, how often tried.
 import { patch, studyPath } from './api.js';
 import { h, replace, uniqueId } from './dom.js';
 import { Field, KINDS } from './form-fields.js';
@@ -9,6 +9,7 @@ const FIELDS = [
   { pointer: '/labels', label: 'Labels', kind: KINDS.labels, placeholder: 'team:bakery, oven:deck' },
   { pointer: '/note', label: 'Note', rows: 3 },
   { pointer: '/horizon', label: 'Horizon, trials', kind: KINDS.number, hint: 'The study finishes after so many trials. Empty: it does not.' },
+  { pointer: '/stop_when', label: 'Rules that end it, as JSON', kind: KINDS.json, rows: 2, hint: 'For example [{"rule": "cost", "total": 500}]. Empty: there are none.' },
   { pointer: '/lease_seconds', label: 'Trials are reserved for, seconds', kind: KINDS.number },
   { pointer: '/max_attempts', label: 'Attempts per trial', kind: KINDS.number },
 ];

@@ -1,9 +1,9 @@
-// Finish or delete a study, after the user has confirmed it.
+// Finish, reopen or delete a study, after the user has confirmed it.
 import { remove, studyPath } from './api.js';
 import { confirm } from './ask.js';
 import { h } from './dom.js';
 import { count } from './format.js';
-import { change, trialsOf } from './study-actions.js';
+import { change, endsAgain, trialsOf } from './study-actions.js';
 import { toast } from './widgets.js';
 
 export async function finish(study, done) {
@@ -14,6 +14,17 @@ export async function finish(study, done) {
     danger: false,
   });
   if (sure) await change(study, 'finished', done);
+}
+
+// Asks only if a rule of the study has ended it.
+export async function reopen(study, done) {
+  const sure = !study.state_reason || !study.stop_when || (await confirm({
+    title: `Reopen ${study.id}?`,
+    text: `It was finished by its rule ${study.state_reason}. ${endsAgain(study)}`,
+    action: 'Reopen',
+    danger: false,
+  }));
+  if (sure) await change(study, 'active', done);
 }
 
 export async function drop(study, done) {

@@ -21,6 +21,7 @@ export function troubles(study, now = Date.now()) {
   const idle = (now - Date.parse(study.updated_at)) / 1000;
   const open = study.state === 'active' && (!study.horizon || n < study.horizon);
   if (open && n && !study.trials_pending && idle > Math.max(QUIET, study.lease_seconds ?? 0)) words.push(`no worker for ${duration(idle)}`);
+  if (open && study.stop_when?.some(({ rule, total }) => rule === 'cost' && study.cost >= total)) words.push('its rule “cost” still holds and will end it again');
   if (study.advice === 'no_feasible_point') words.push('no point seems to keep all bounds');
   if (study.advice?.stop && study.state !== 'finished') words.push(`its rule "${study.advice.rule}" advises to finish`);
   return words;

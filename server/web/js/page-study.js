@@ -5,7 +5,7 @@ import { ago, clock, count, duration, fullTime, number, percent, withUnit } from
 import { troubles } from './health.js';
 import { help } from './help.js';
 import { address, go, here } from './router.js';
-import { actions, hasFront, importedAlone, NONE_KEEPS_BOUNDS, objective, told } from './study-actions.js';
+import { actions, endsAgain, hasFront, importedAlone, NONE_KEEPS_BOUNDS, objective, told } from './study-actions.js';
 import { readSharedSeries, speed } from './series.js';
 import { currentToken, tokenButton } from './token.js';
 import { badge, empty, later, loadingSign, reasonOf, SOON } from './widgets.js';
@@ -67,6 +67,7 @@ function head(feed, signal) {
   const alarm = h('div');
   let deleted = false;
   let shownState = null;
+  let shownReason = null;
 
   function done(what) {
     if (what === 'deleted') go('#/');
@@ -105,10 +106,10 @@ function head(feed, signal) {
     sign.replaceChildren(badge(study.state, amber));
     if (shownState !== study.state) {
       actions(study, done).then((allowed) => replace(buttons, allowed));
-      replace(trouble, study.state === 'error' ? h('p', { class: 'notice wrong', role: 'alert' }, study.state_reason) : null);
-      if (study.state === 'awaiting_candidates')
-        replace(trouble, h('p', { class: 'notice' }, 'This study needs its candidates: ', h('a', { href: address('studies', study.id, 'connect') }, 'upload them'), '.'));
     }
+    const why = JSON.stringify([study.state, study.state_reason]);
+    if (shownReason !== why) replace(trouble, stateNotice(study));
+    shownReason = why;
     shownState = study.state;
     showConnection();
   }
@@ -166,6 +167,15 @@ function head(feed, signal) {
     alarm,
     h('dl', { class: 'tiles' }, Object.values(tiles).map((t) => t.element)),
   );
+}
+
+// Why the study is in its state, and what it takes to go on; null if there is nothing to say.
+function stateNotice(study) {
+  if (study.state === 'awaiting_candidates')
+    return h('p', { class: 'notice' }, 'This study needs its candidates: ', h('a', { href: address('studies', study.id, 'connect') }, 'upload them'), '.');
+  if (!study.state_reason) return null;
+  if (study.state === 'error') return h('p', { class: 'notice wrong', role: 'alert' }, study.state_reason);
+  return h('p', { class: 'notice' }, study.state === 'finished' ? `Finished by its rule ${study.state_reason}. ${endsAgain(study)}` : study.state_reason);
 }
 
 // What needs attention, amber.

@@ -1,4 +1,4 @@
-// The actions on a whole study: pause, resume, finish, delete.
+// The actions on a whole study: pause, resume, finish, reopen, delete.
 import { get, patch, studyPath } from './api.js';
 import { h } from './dom.js';
 import { number, withUnit } from './format.js';
@@ -6,6 +6,7 @@ import { may } from './role.js';
 import { actionButton, later, toast } from './widgets.js';
 
 const finish = later(() => import('./end-study.js'), 'finish');
+const reopen = later(() => import('./end-study.js'), 'reopen');
 const drop = later(() => import('./end-study.js'), 'drop');
 const edit = later(() => import('./edit-study.js'), 'edit');
 
@@ -59,6 +60,9 @@ export function bounded(metric, x, text) {
   return isOutside(metric, x) ? h('span', { class: 'alarm', title: `must be ${boundsOf(metric)}` }, text, h('span', { class: 'unseen' }, `, must be ${boundsOf(metric)}`)) : text;
 }
 
+// What happens to a study that a rule has ended, when it is reopened; '' without rules.
+export const endsAgain = (study) => (study.stop_when ? 'While the rule holds, it ends a reopened study again. Change the rule with Edit… before you reopen the study.' : '');
+
 // done('changed') is called afterwards.
 export async function change(study, state, done) {
   await patch(studyPath(study.id), { state });
@@ -76,7 +80,7 @@ export async function actions(study, done) {
   if (study.state === 'paused') buttons.push(actionButton('Resume', named('Resume'), () => change(study, 'active', done)));
   if (study.state === 'error') buttons.push(actionButton('Try again', named('Try again'), () => change(study, 'active', done)));
   if (study.state !== 'finished') buttons.push(actionButton('Finish', named('Finish'), () => finish(study, done)));
-  if (study.state === 'finished') buttons.push(actionButton('Reopen', named('Reopen'), () => change(study, 'active', done)));
+  if (study.state === 'finished') buttons.push(actionButton('Reopen', named('Reopen'), async () => reopen(await now(), done)));
   buttons.push(actionButton('Edit…', named('Edit'), async () => edit(await now(), done)));
   buttons.push(actionButton('Delete', { ...named('Delete'), class: 'small quiet-danger' }, async () => drop(await now(), done)));
   return buttons;
