@@ -427,6 +427,67 @@ def test_the_first_random_trials_are_said_aloud_once(url):
     assert the_study(url).info()["trials_completed"] == 2
 
 
+def failing(url, objective, n_trials, **options):
+    """Runs an objective that may fail. -> the study of Optuna"""
+    study = optuna.create_study(sampler=BanditdSampler(url, seed=1, **options))
+    study.optimize(objective, n_trials=n_trials, catch=(ArithmeticError,))
+    return study
+
+
+@pytest.mark.parametrize("successes", [{2, 5}, set()])
+def test_failed_trials_are_among_the_first(url, successes):
+    """Even if there are no others."""
+
+    def objective(trial):
+        value = branin(trial)
+        if trial.number not in successes:
+            raise ArithmeticError("it broke")
+        return value
+
+    study = failing(url, objective, 12)
+    info = the_study(url).info()
+    assert {each["name"] for each in info["domain"]["parameters"]} == {"x", "y"}
+    assert (info["observations"], info["trials_failed"]) == (len(successes), 12 - len(successes)), info
+    failed = [trial for trial in study.trials if trial.number not in successes]
+    told = the_study(url).trials(state="failed")
+    assert [trial.parameters for trial in told] == [pytest.approx(trial.params) for trial in failed]
+    study.enqueue_trial({"x": 1.0, "y": 2.0})
+    study.optimize(objective, n_trials=1, catch=(ArithmeticError,))
+    told = list(the_study(url).trials(state="failed"))
+    assert len(told) == 13 - len(successes) and told[-1].parameters == {"x": 1, "y": 2}, told
+
+
+def test_a_failure_does_not_make_a_condition(url):
+    """A parameter that failed trials lack is one of all trials: they failed before it was suggested."""
+
+    def objective(trial):
+        x = trial.suggest_float("x", 0, 1)
+        kind = trial.suggest_categorical("kind", ["a", "b"])
+        if trial.number % 3:
+            raise ArithmeticError("it broke")
+        return x + trial.suggest_float("y", 0, 1) + (trial.suggest_float("z", 0, 1) if kind == "a" else 0)
+
+    failing(url, objective, 25, inferred_after=20)
+    info = the_study(url).info()
+    conditions = {each["name"]: each.get("active_when") for each in info["domain"]["parameters"]}
+    assert conditions == {"x": None, "kind": None, "y": None, "z": {"parameter": "kind", "in": ["a"]}}
+    assert (info["observations"], info["trials_failed"], info["trials_pending"]) == (9, 3, 0), "points need a y"
+
+
+def test_failures_with_different_parameters_are_said_aloud(url):
+    """If every trial failed, it is not known which parameters there are, until there are three times as many."""
+
+    def objective(trial):
+        if trial.suggest_float("x", 0, 1) + (trial.suggest_float("y", 0, 1) if trial.number % 2 else 0) < 9:
+            raise ArithmeticError("it broke")
+
+    with pytest.warns(SamplerWarning, match="still random after 4 trials: all of them have failed"):
+        study = failing(url, objective, 11, inferred_after=4)
+    assert list(banditd.Client(url).studies()) == []
+    study.optimize(objective, n_trials=3, catch=(ArithmeticError,))
+    assert {each["name"] for each in the_study(url).info()["domain"]["parameters"]} == {"x", "y"}
+
+
 def test_too_few_trials_to_see_a_tree_are_said_aloud(url):
     def objective(trial):
         kind = trial.suggest_categorical("kind", ["a", "b", "c"])
@@ -436,7 +497,7 @@ def test_too_few_trials_to_see_a_tree_are_said_aloud(url):
     for kind in "abab":
         study.enqueue_trial({"kind": kind, "x": 0.5, "y": 0.5})
     study.optimize(objective, n_trials=4)
-    with pytest.warns(SamplerWarning, match="no finished trial has kind='c'"):
+    with pytest.warns(SamplerWarning, match="no trial with kind='c' has a value yet"):
         objective(study.ask())
 
 

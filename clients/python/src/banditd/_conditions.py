@@ -1,4 +1,7 @@
-"""Finds which parameters of an Optuna study belong to the space, and when each is active, from its finished trials."""
+"""Finds which parameters of an Optuna study belong to the space, and when each is active, from its finished trials.
+
+A failed trial shows that there are the parameters that it has. It does not show that there are no others, because it
+may have failed before they were suggested."""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from ._distributions import to_server
 
@@ -25,6 +28,7 @@ class Inferred:
 
 
 def infer(trials: Sequence[FrozenTrial]) -> Inferred:
+    whole = [trial for trial in trials if trial.state != TrialState.FAIL]
     distributions: dict[str, BaseDistribution] = {}
     left_out: dict[str, str] = {}
     for trial in trials:
@@ -37,33 +41,33 @@ def infer(trials: Sequence[FrozenTrial]) -> Inferred:
     found = Inferred({name: d for name, d in distributions.items() if name not in left_out}, {}, left_out)
     present = {name: [trial for trial in trials if name in trial.params] for name in found.distributions}
     for name in sorted(found.distributions):
-        if len(present[name]) < len(trials):
-            _find_condition(found, present, trials, name)
+        if any(name not in trial.params for trial in whole):
+            _find_condition(found, present, name)
+    if not whole and (not distributions or len({frozenset(trial.params) for trial in trials}) > 1):
+        found.waiting = "all of them have failed, some perhaps before they suggested every parameter"
     _drop_orphans(found)
     return found
 
 
-def _find_condition(
-    found: Inferred, present: Mapping[str, Sequence[FrozenTrial]], trials: Sequence[FrozenTrial], name: str
-) -> None:
+def _find_condition(found: Inferred, present: Mapping[str, Sequence[FrozenTrial]], name: str) -> None:
     """Finds the parameter whose value decides whether `name` is suggested. If there are several, it is the one that
-    most trials have, because the others depend on it themselves."""
+    most trials that have not failed have, because the others depend on it themselves."""
     here = present[name]
     explained: list[tuple[int, str, dict[str, Any]]] = []
     open_question: Optional[str] = None
     for parent, distribution in found.distributions.items():
-        having = present[parent]
-        if parent == name or len(having) < len(here) or any(parent not in trial.params for trial in here):
+        having = [trial for trial in present[parent] if trial.state != TrialState.FAIL]
+        if parent == name or any(parent not in trial.params for trial in here):
             continue
         yes = [trial.params[parent] for trial in here]
         no = [trial.params[parent] for trial in having if name not in trial.params]
-        if any(value in yes for value in no) or (not no and len(having) < len(trials)):
+        if not no or any(value in yes for value in no):
             continue
         values, unseen = _values(distribution, yes, no)
         if values is None:
             continue
         if unseen:
-            open_question = open_question or f"no finished trial has {parent}={unseen[0]!r} yet"
+            open_question = open_question or f"no trial with {parent}={unseen[0]!r} has a value yet"
         condition = {"parameter": parent, "in": [to_server(distribution, value) for value in values]}
         explained.append((len(having), parent, {} if unseen else condition))
     most = max((count for count, _, _ in explained), default=0)

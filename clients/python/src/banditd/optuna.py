@@ -28,7 +28,6 @@ from .client import Client, Study
 __all__ = ["BanditdSampler", "SamplerWarning", "from_server", "parameter", "to_server"]
 
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
-_MEASURED = (TrialState.COMPLETE, TrialState.PRUNED)
 _TRIAL = "banditd:trial"  # system attributes of an Optuna trial: the number of the server's trial, and its attempt
 _ATTEMPT = "banditd:attempt"
 _PATIENCE = 3  # times `inferred_after`: after so many trials, it stops looking for parameters that depend on others
@@ -45,8 +44,9 @@ class BanditdSampler(BaseSampler):
     study: the id of the study on the server (default: made from the name of the Optuna study). An existing study is
         continued, with its parameters and conditions.
     space: the distributions of the parameters by name, as in `trial.distributions`. By default these are the
-        parameters of the first `inferred_after` finished trials, which are random, with a SamplerWarning. A parameter
-        that only some of these trials have is conditional on the parameter whose values decide which trials have it.
+        parameters of the first `inferred_after` finished trials, which are random, with a SamplerWarning. Failed trials
+        count, too. A parameter that only some of the others have is conditional on the parameter whose values decide
+        which trials have it.
     features: properties of choices: for the name of a categorical parameter, a row of numbers for each of its choices,
         in their order. The server learns from similar choices.
     contexts: the names of parameters whose values you bring, such as the temperature of the day: before each trial,
@@ -166,7 +166,7 @@ class BanditdSampler(BaseSampler):
         elif self._study is not None and there is None:
             why = f"is not in the space of study {self._study.id}"
             self._warn(f"unknown {param_name}", f"parameter {param_name!r} {why}: its values are random")
-        elif self._study is None and len(study.get_trials(deepcopy=False, states=_MEASURED)) < self._inferred_after:
+        elif self._study is None and len(study.get_trials(deepcopy=False, states=FINISHED)) < self._inferred_after:
             self._warn("first", f"the first {self._inferred_after} trials are random; give `space` to choose them, too")
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
@@ -245,7 +245,7 @@ class BanditdSampler(BaseSampler):
     ) -> None:
         number = trial.system_attrs.get(_TRIAL)
         if number is None:
-            self._import(server, [(trial, result)])
+            self._import(server, [(trial, result, state)])
             return
         address = {"trial": number, "attempt": trial.system_attrs.get(_ATTEMPT, 1)}
         changed = [name for name, d in trial.distributions.items() if name in self._space and not fits(d, self._space[name])]
@@ -254,7 +254,7 @@ class BanditdSampler(BaseSampler):
             server.tell_results([{**address, "state": "released"}])
         elif not self._is_as_asked(given or server.trial(number), trial):
             server.tell_results([{**address, "state": "released"}])
-            self._import(server, [(trial, result)])
+            self._import(server, [(trial, result, state)])
         else:
             server.tell_results([{**address, **self._outcome(state, result)}])
 
@@ -272,18 +272,29 @@ class BanditdSampler(BaseSampler):
             for name, value in given.parameters.items()
         )
 
-    def _import(self, server: Study, results: Sequence[tuple[FrozenTrial, Optional[Result]]]) -> None:
+    def _import(self, server: Study, results: Sequence[tuple[FrozenTrial, Optional[Result], TrialState]]) -> None:
         """Imports results whose points the server did not choose. Points that lack a parameter are left out. Those
         that break a constraint are infeasible on the server: random trials and `enqueue_trial` need not keep
-        constraints."""
-        points = [
-            (point_of(self._space, trial.params, trial.distributions), result)
-            for trial, result in results
-            if result is not None
-        ]
-        observations = [{"parameters": point, **result} for point, result in points if point is not None]
+        constraints. Failures become failed trials, because an import has only values."""
+        observations: list[dict[str, Any]] = []
+        failures: list[tuple[dict[str, Any], TrialState]] = []
+        for trial, result, state in results:
+            point = point_of(self._space, trial.params, trial.distributions)
+            if point is not None and result is not None:
+                observations.append({"parameters": point, **result})
+            elif point is not None and state != TrialState.PRUNED:
+                failures.append((point, state))
         if observations:
             server.observe(observations, broken="infeasible" if self._constraints else None)
+        for point, state in failures:
+            self._add_failure(server, point, state)
+
+    def _add_failure(self, server: Study, point: Mapping[str, Any], state: TrialState) -> None:
+        try:
+            made = self._next_trial(server, point)
+        except Conflict:  # the server does not suggest this point: it breaks a constraint, or has failed often
+            return
+        server.tell_results([{"trial": made.id, "attempt": made.attempt, **self._outcome(state, None)}])
 
     # ---- the study on the server ----
 
@@ -318,7 +329,7 @@ class BanditdSampler(BaseSampler):
         self._space, self._study = {each["name"]: each for each in space}, created
         finished = study.get_trials(deepcopy=False, states=FINISHED)
         try:
-            self._import(created, [(t, self._goals.result(study, t, t.state, t.values)) for t in finished])
+            self._import(created, [(t, self._goals.result(study, t, t.state, t.values), t.state) for t in finished])
         except BanditdError as error:
             return f"the first results are not on the server: {error}"
         return warning
@@ -346,7 +357,7 @@ class BanditdSampler(BaseSampler):
         if self._given_space is not None:
             given = sorted(self._given_space.items())
             return [parameter(name, distribution, self._features.get(name)) for name, distribution in given], None
-        trials = study.get_trials(deepcopy=False, states=_MEASURED)
+        trials = study.get_trials(deepcopy=False, states=FINISHED)
         if len(trials) < self._inferred_after:
             return None, None
         found = infer(trials)
