@@ -32,6 +32,24 @@ async function compared(site) {
   });
 }
 
+// A fork has the name of its original. Wherever they are compared, the ids tell them apart.
+async function equalNames(site) {
+  const named = { id: 'twin', display_name: 'Bread of Monday', metric: { name: 'v', goal: 'maximize' }, domain: { type: 'candidates', points: [[0], [1], [2]] }, algorithm: { name: 'uniform' } };
+  await site.api.create(named);
+  await work(site.api, 'twin', 4, ['w'], (trial) => ({ value: trial.id }));
+  await site.api.post('/v1/studies/twin/fork', { id: 'twin-fork', at_trial: 2, seed: 5 });
+  await work(site.api, 'twin-fork', 2, ['w'], (trial) => ({ value: trial.id }));
+  const names = ['Bread of Monday (twin)', 'Bread of Monday (twin-fork)'];
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/compare?studies=twin,twin-fork&after=2`);
+    await page.waitForSelector('.chart canvas');
+    const texts = (what) => page.locator(what).allTextContents();
+    assert.deepEqual(await texts('.panel:has(h2:text-is("Figures")) tbody a'), names);
+    for (const title of ['Where they differ', 'First picks']) await until(title, async () => JSON.stringify((await texts(`.panel:has(h2:text-is("${title}")) th`)).slice(1)) === JSON.stringify(names));
+    assert.ok((await page.locator('.chart').getAttribute('aria-label')).includes(names.join(', ')));
+  });
+}
+
 async function bulk(site) {
   await three(site, 'bulk');
   await with_(site.chrome, {}, async (page) => {
@@ -255,6 +273,7 @@ export const tests = {
   'manage: a fork with another definition': changedFork,
   'manage: imported results are listed and corrected': importedResults,
   'manage: ticked studies are compared': compared,
+  'manage: studies of one name are compared': equalNames,
   'manage: ticked studies are labelled and deleted': bulk,
   'manage: one study is deleted after its name was entered': deleted,
   'manage: a study is edited, and what others put into its metadata stays': edited,

@@ -40,8 +40,8 @@ async function contextOf(fork, study, pick, signal) {
   return { fixed: Object.fromEntries(names.map((name) => [name, trial?.parameters[name]])) };
 }
 
-// -> the panel's element
-export function firstPicks(studies, after, signal) {
+// names: of the two -> the panel's element
+export function firstPicks(studies, names, after, signal) {
   const [study, fork] = studies;
   let first; // pick of the first study
   const view = panel('First picks', { wide: true });
@@ -50,7 +50,7 @@ export function firstPicks(studies, after, signal) {
     [[first]] = picks;
     const rows = Array.from({ length: Math.max(...picks.map((own) => own.length)) }, (_, i) => i);
     const equal = rows.filter((i) => picks.every((own) => own[i] && same(own[i], picks[0][i]))).length;
-    const columns = [{ title: 'Pick', class: 'right', cell: (i) => count(i + 1) }, ...studies.map((study, k) => ({ title: study.display_name && study.display_name !== studies[1 - k].display_name ? study.display_name : study.id, class: 'point', cell: (i) => pickCell(study, picks[k][i], picks[1 - k][i]) }))];
+    const columns = [{ title: 'Pick', class: 'right', cell: (i) => count(i + 1) }, ...studies.map((study, k) => ({ title: names[k], class: 'point', cell: (i) => pickCell(study, picks[k][i], picks[1 - k][i]) }))];
     view.note(`What each chose after ${after ? `trial ${count(after)}` : 'they parted'}.${equal ? ` ${count(equal)} of the picks ${equal === 1 ? 'is' : 'are'} the same.` : ''} The first of each knows the same results; the later ones also know what came in since.`);
     ask.hidden = picks[1].length >= PICKS || fork.state !== 'active' || !(await may('worker', fork.id));
     replace(view.body, rows.length ? table('First picks', columns, rows, 'cards') : empty('Neither has chosen anything since.'));

@@ -35,6 +35,12 @@ function flat(object, pointer = '') {
   return Object.assign({}, ...Object.entries(object).map(([name, x]) => flat(x, pointer ? `${pointer}.${name}` : name)));
 }
 
+// What the studies are called here, with the id if several have one name, as forks do.
+function namesOf(studies) {
+  const own = studies.map((study) => study.display_name || study.id);
+  return own.map((name, i) => (own.indexOf(name) === own.lastIndexOf(name) ? name : `${name} (${studies[i].id})`));
+}
+
 function differences(studies) {
   const texts = studies.map((study) => flat(definitionOf(study)));
   const names = [...new Set(texts.flatMap(Object.keys))];
@@ -57,7 +63,7 @@ export async function comparePage(main, { signal }) {
   replace(main, title, loadingSign());
   const studies = await Promise.all(ids.map((id) => get(studyPath(id), signal)));
   const series = await Promise.all(ids.map((id) => readSeries(id, POINTS, signal)));
-  const names = studies.map((study) => study.display_name || study.id);
+  const names = namesOf(studies);
   const metrics = new Set(studies.map((study) => `${objective(study).goal} ${objective(study).name}`));
   if (metrics.size > 1) lines.note(`These studies have different metrics: ${[...metrics].join(', ')}.`);
 
@@ -75,7 +81,7 @@ export async function comparePage(main, { signal }) {
   });
   replace(main, title, h('div', { class: 'panels' }, lines.element, figures.element, differ.element));
   const after = asked.get('after'); // the trial at which the second study left the first
-  if (after !== null && studies.length === 2) lines.element.before((await import('./first-picks.js')).firstPicks(studies, Number(after), signal));
+  if (after !== null && studies.length === 2) lines.element.before((await import('./first-picks.js')).firstPicks(studies, names, Number(after), signal));
   const plot = chart(lines.body, options(), signal);
   const draw = () => {
     setQuery({ studies: ids.join(','), along: along === 'time' ? along : '', log: log ? '1' : '', after });
@@ -94,7 +100,7 @@ export async function comparePage(main, { signal }) {
     }),
   );
   const columns = [
-    { title: 'Study', cell: (s) => h('a', { href: address('studies', s.id) }, s.display_name || s.id) },
+    { title: 'Study', cell: (s) => h('a', { href: address('studies', s.id) }, names[studies.indexOf(s)]) },
     { title: 'State', cell: (s) => s.state },
     { title: 'Reported', class: 'right', cell: (s) => count(told(s)) },
     { title: 'Failed', class: 'right', cell: (s) => count(s.trials_failed) },
