@@ -189,7 +189,7 @@ async function forked(site) {
     await page.waitForSelector('h2:text-is("First picks")');
     assert.ok(page.url().endsWith(`#/compare?studies=training%2Ctraining-fork&after=${second.id}`), page.url());
     const picks = page.locator('.panel:has(h2:text-is("First picks"))');
-    const words = /^What each chose after trial (\d+)\. (\d+) of the picks/;
+    const words = /^What each chose after trial (\d+) was reported\. (\d+) of the picks/;
     await until('the picks', async () => words.test(await picks.locator('.panel-note').textContent()));
     await picks.locator('tbody a').first().click();
     await page.waitForSelector(`h2.trial-title:has-text("Trial ${second.id + 1}")`);
@@ -201,6 +201,36 @@ async function forked(site) {
     await page.locator('dialog button:text-is("Fork")').click();
     await page.waitForSelector('h2:text-is("First picks")');
     assert.equal((await site.api.get('/v1/studies/training-fork-2')).observations, (await site.api.get('/v1/studies/training')).observations);
+  });
+}
+
+// Workers report in any order: what was in flight when the trial was reported is no pick of either study.
+async function partedInDisorder(site) {
+  await site.api.create({ id: 'disorder', metric: { name: 'v', goal: 'maximize' }, algorithm: { name: 'uniform' }, seed: 4, domain: { type: 'space', parameters: [{ name: 'a', type: 'double', min: 0, max: 1 }] } });
+  const ask = async (id, n) => {
+    for (let i = 0; i < n; i++) await site.api.ask(id, 1, `w${i}`, { fresh: true });
+  };
+  const tell = (id, trials) => site.api.tell(id, trials.map((trial) => ({ trial, value: trial })));
+  await ask('disorder', 6);
+  await site.api.tell('disorder', [{ trial: 6, state: 'released' }]);
+  await tell('disorder', [5, 4, 2]);
+  const { trials: [again] } = await site.api.post('/v1/studies/disorder/ask', { worker: 'w9' }); // trial 6, handed out for the second time
+  assert.equal(again.id, 6);
+  await ask('disorder', 3);
+  await tell('disorder', [1, 3, 6, 7]);
+  await site.api.post('/v1/studies/disorder/fork', { id: 'disorder-fork', at_trial: 2 });
+  await site.api.post('/v1/studies/disorder/fork', { id: 'disorder-other', at_trial: 2, seed: 8 });
+  for (const id of ['disorder-fork', 'disorder-other']) await site.api.ask(id, 2, 'z');
+  await with_(site.chrome, {}, async (page) => {
+    for (const [id, own] of [['disorder-fork', [7]], ['disorder-other', [1, 2]]]) {
+      await page.goto(`${site.url}/#/compare?studies=disorder,${id}&after=2`);
+      const cells = page.locator('.panel:has(h2:text-is("First picks")) tbody');
+      await cells.locator('a').first().waitFor();
+      const numbers = await cells.locator('a').evaluateAll((links) => links.map((a) => [a.getAttribute('href').split('/')[2], Number(a.textContent.replace('trial ', ''))]));
+      const of = (study, n) => numbers.filter(([its]) => its === study).map(([, number]) => number).slice(0, n); // others are queued
+      assert.deepEqual(of('disorder', 3), [7, 8, 9]);
+      assert.deepEqual(of(id, own.length), own);
+    }
   });
 }
 
@@ -270,6 +300,7 @@ async function moreCandidates(site) {
 export const tests = {
   'manage: more candidates from a file': moreCandidates,
   'manage: a fork after a trial': forked,
+  'manage: a fork of trials reported in any order': partedInDisorder,
   'manage: a fork with another definition': changedFork,
   'manage: imported results are listed and corrected': importedResults,
   'manage: ticked studies are compared': compared,

@@ -47,7 +47,8 @@ async function fork(study, trial) {
       const made = await post(studyPath(study.id, '/fork'), requestOf(study, wanted));
       dialog.close();
       toast(`${made.id} is now a separate study.`);
-      go(`${address('compare')}?${new URLSearchParams({ studies: `${study.id},${made.id}`, after: wanted.at_trial ?? handedOut(study) })}`);
+      const parted = wanted.at_trial === undefined ? { from: handedOut(study) } : { after: wanted.at_trial };
+      go(`${address('compare')}?${new URLSearchParams({ studies: `${study.id},${made.id}`, ...parted })}`);
     } catch (error) {
       for (const field of [...fields, ...more]) field.fail(error.errors?.find((e) => `${e.pointer}/`.startsWith(`${field.pointer}/`))?.detail ?? null);
       if (more.some((field) => field.input.getAttribute('aria-invalid'))) others.open = true;

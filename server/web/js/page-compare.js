@@ -80,11 +80,11 @@ export async function comparePage(main, { signal }) {
     series: studies.map((study, i) => ({ label: names[i], colour: COLOURS[i % COLOURS.length], dash: DASHES[Math.floor(i / COLOURS.length)], kind: 'steps', dots: isPoint(i) })),
   });
   replace(main, title, h('div', { class: 'panels' }, lines.element, figures.element, differ.element));
-  const after = asked.get('after'); // the trial at which the second study left the first
-  if (after !== null && studies.length === 2) lines.element.before((await import('./first-picks.js')).firstPicks(studies, names, Number(after), signal));
+  const [after, from] = ['after', 'from'].map((name) => asked.get(name)); // where the second study left the first
+  if ((after ?? from) !== null && studies.length === 2) lines.element.before((await import('./first-picks.js')).firstPicks(studies, names, { after: Number(after), from: Number(from) }, signal));
   const plot = chart(lines.body, options(), signal);
   const draw = () => {
-    setQuery({ studies: ids.join(','), along: along === 'time' ? along : '', log: log ? '1' : '', after });
+    setQuery({ studies: ids.join(','), along: along === 'time' ? along : '', log: log ? '1' : '', after, from });
     plot.change(options());
     plot.set(aligned(studies.map((_, i) => line(i).sort((a, b) => a[0] - b[0]))));
   };
