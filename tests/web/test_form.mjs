@@ -482,12 +482,41 @@ async function link(site) {
   });
 }
 
+// What a new study takes over from another one, and what it leaves out.
+async function takenOver(site) {
+  const space = (max) => ({ metric: { name: 'loss', goal: 'minimize' }, domain: { type: 'space', parameters: [{ name: 'a/b', type: 'double', min: 0, max }] } });
+  await site.api.create({ id: 'old-range', ...space(1) });
+  await site.api.post('/v1/studies/old-range/observations', { observations: [0.1, 0.7, 0.3].map((x) => ({ parameters: { 'a/b': x }, value: x })) });
+  const trial = await site.api.post('/v1/studies/old-range/trials', { parameters: { 'a/b': 0.9 } });
+  await site.api.ask('old-range', 1, 'w');
+  await site.api.tell('old-range', [{ trial: trial.id, value: 0.9 }]);
+  await with_(site.chrome, {}, async (page) => {
+    const create = async (id, max) => {
+      const definition = { id, ...space(max), history_from: 'old-range' };
+      await page.goto(`${site.url}/#/new?definition=${encodeURIComponent(JSON.stringify(definition))}`);
+      await page.click('text=Create the study');
+      await created(page, id);
+    };
+    await create('new-range', 0.5);
+    const dialog = page.locator('dialog');
+    await page.waitForSelector('dialog h2:text-is("2 left out")');
+    assert.match(await dialog.textContent(), /2 results of old-range were taken over\. The others do not fit this study/);
+    const rows = await dialog.locator('tbody tr').evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+    assert.deepEqual(rows, ['imported result 2', 'trial 1'].map((which) => [which, 'a/b', 'must be a number from 0.0 to 0.5']));
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    assert.equal(await dialog.count(), 0);
+    await create('same-range', 1);
+    await page.waitForSelector('.toast >> text=4 results of old-range were taken over.');
+  });
+}
+
 export const tests = {
   'form: everything that a definition may say': everything,
   'form: a field for each member of a definition': complete,
   'form: keys of candidates': keys,
   'form: points from a spreadsheet': spreadsheet,
   'form: rules to stop, and the results of another study': rules,
+  'form: what is taken over from another study': takenOver,
   'form: a link that carries it, and what was filled in': link,
   'form: messages are beside their fields': wrong,
   'form: a definition as JSON': json,

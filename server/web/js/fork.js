@@ -5,7 +5,9 @@ import { Field, KINDS } from './form-fields.js';
 import { count } from './format.js';
 import { address, go } from './router.js';
 import { handedOut } from './study-actions.js';
-import { actionButton, reasonOf, toast } from './widgets.js';
+import { actionButton, later, reasonOf, toast } from './widgets.js';
+
+const showTakenOver = later(() => import('./taken-over.js'), 'showTakenOver');
 
 const FIRST = [
   { pointer: '/id', label: 'Id of the fork', hint: 'Lower-case letters, digits, and . _ -' },
@@ -49,6 +51,7 @@ async function fork(study, trial) {
       toast(`${made.id} is now a separate study.`);
       const parted = wanted.at_trial === undefined ? { from: handedOut(study) } : { after: wanted.at_trial };
       go(`${address('compare')}?${new URLSearchParams({ studies: `${study.id},${made.id}`, ...parted })}`);
+      await showTakenOver(made.history);
     } catch (error) {
       for (const field of [...fields, ...more]) field.fail(error.errors?.find((e) => `${e.pointer}/`.startsWith(`${field.pointer}/`))?.detail ?? null);
       if (more.some((field) => field.input.getAttribute('aria-invalid'))) others.open = true;

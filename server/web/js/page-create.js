@@ -9,7 +9,9 @@ import { runningPart } from './form-running.js';
 import { may } from './role.js';
 import { address, go, here } from './router.js';
 import { definitionOf, uploadCandidates } from './tab-connect.js';
-import { actionButton, reasonOf, toast } from './widgets.js';
+import { actionButton, later, reasonOf, toast } from './widgets.js';
+
+const showTakenOver = later(() => import('./taken-over.js'), 'showTakenOver');
 
 const START = { metrics: [{ name: 'value', goal: 'maximize' }], domain: { type: 'space' } };
 const DRAFT = 'banditd-new-study'; // what was filled in when the page was left, in the tab's sessionStorage
@@ -196,6 +198,7 @@ export async function createPage(main, { signal }) {
         toast(`The study was created, but its candidates could not be uploaded: ${reasonOf(error, 'uploads')}`, 'wrong');
       }
     go(address('studies', study.id));
+    await showTakenOver(study.history);
   }
 
   const form = h('form', { novalidate: true, onsubmit: async (event) => {
