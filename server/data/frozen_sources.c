@@ -94,7 +94,7 @@ static size_t choose_arms(told_arm *arms, size_t n)
 static bool take_results(freezing *f)
 {
     const history_transfer *h = f->history;
-    double sign = f->config->signs[0];
+    double sign = h->reversed ? -f->config->signs[0] : f->config->signs[0];
     told_arm *arms = malloc(h->n * sizeof *arms);
     f->results = malloc(h->n * sizeof *f->results);
     if (!arms || !f->results) {

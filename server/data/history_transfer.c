@@ -114,6 +114,14 @@ static store_status read_results(reading *r)
     return status == STORE_OK && r->no_memory ? STORE_NO_MEMORY : status;
 }
 
+/* Is the best of the other study probably good here, although its goal is the opposite one? If the metric is the same,
+ * it is not. */
+static bool is_reversed(const reading *r)
+{
+    const wire_metric *ours = wire_objective(r->settings->wire), *theirs = wire_objective(r->from);
+    return strcmp(ours->name, theirs->name) != 0 && ours->minimize != theirs->minimize;
+}
+
 /* Can the new study use results of the other one? */
 static bool go_together(const reading *r, wire_errors *errors)
 {
@@ -421,6 +429,7 @@ wire_status history_transfer_new(history_transfer **out, store *s, const study_c
         *stored = STORE_NO_MEMORY;
     if (*stored == STORE_OK) {
         t->shown.study = asked->study;
+        t->reversed = is_reversed(&r);
         if (go_together(&r, errors))
             *stored = transfer(&r, t, points);
         else

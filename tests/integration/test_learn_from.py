@@ -224,3 +224,20 @@ def test_the_log_has_the_function(server):
     (line,) = (line for line in text.splitlines() if "lengthscales" in line)
     (source,) = find(json.loads(line), "learn_from")
     assert source["study"] == "whole" and len(source["points"]) == len(source["weights"]) == 4
+
+
+@cases(
+    {
+        "errors after accuracy": ({"name": "error", "goal": "minimize"}, True),
+        "the worst of the same metric": ({"name": "value", "goal": "minimize"}, False),
+    }
+)
+def test_the_first_pick_is_what_the_old_study_sought(server, case):
+    metric, near = case
+    client = server.client()
+    old, new = f"sought-{metric['name']}", f"seeks-{metric['name']}"
+    create(client, old, SQUARE)
+    search(client, old, 20, target)
+    client.create({"id": new, "metric": metric, "domain": SQUARE, "seed": 5, "learn_from": [old]})
+    (first,) = search(client, new, 1, lambda point: 1 - target(point))
+    assert (target(first) > 0.95) == near and (target(first) < 0.5) == (not near), first
