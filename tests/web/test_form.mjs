@@ -36,6 +36,7 @@ async function json(site) {
     await area.fill(JSON.stringify(definition));
     await page.click('text=Create the study');
     await page.waitForSelector('.notice >> text=/horizonn');
+    assert.equal((await page.locator('.notice:has-text("/horizonn")').first().textContent()).split('/horizonn').length, 2); // once
     delete definition.horizonn;
     await area.fill(JSON.stringify(definition));
     await page.click('button:text-is("Form")');

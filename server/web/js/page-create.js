@@ -9,7 +9,7 @@ import { runningPart } from './form-running.js';
 import { may } from './role.js';
 import { address, go, here } from './router.js';
 import { definitionOf, uploadCandidates } from './tab-connect.js';
-import { actionButton, later, reasonOf, toast } from './widgets.js';
+import { actionButton, headOf, later, reasonOf, toast } from './widgets.js';
 
 const showTakenOver = later(() => import('./taken-over.js'), 'showTakenOver');
 
@@ -209,7 +209,7 @@ export async function createPage(main, { signal }) {
     } catch (error) {
       const rest = mark(error.errors ?? []);
       const known = (error.errors?.length ?? 0) - rest.length;
-      say(known && !rest.length ? 'Some fields are not valid. The messages are beside them.' : error.errors?.length ? error.message : reasonOf(error, 'new studies'), rest);
+      say(known && !rest.length ? 'Some fields are not valid. The messages are beside them.' : error.errors?.length ? `${headOf(error)}:` : reasonOf(error, 'new studies'), rest);
     } finally {
       submit.disabled = !allowed;
     }

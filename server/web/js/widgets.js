@@ -66,11 +66,27 @@ export function empty(...words) {
 // Thrown if there is nothing to show, although nothing is wrong.
 export class NothingToShow extends Error {}
 
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+// The sentence of a refusal, without the first of its errors, which the server has added to it.
+export function headOf(problem) {
+  const [first] = problem.errors;
+  const end = first ? problem.message.indexOf(first.pointer ? `: ${first.pointer}: ` : `: ${first.detail}`) : -1;
+  return capital(end < 0 ? problem.message : problem.message.slice(0, end));
+}
+
+// What an error is about, in words: a JSON pointer such as /results/0/value is 'results 1 value'.
+function subjectOf(pointer) {
+  const steps = pointer.split('/').slice(1).map((step) => (/^\d+$/.test(step) ? String(Number(step) + 1) : step.replaceAll('~1', '/').replaceAll('~0', '~')));
+  return (steps[0] === 'parameters' && steps.length > 1 ? steps.slice(1) : steps).join(' ');
+}
+
 // A message for the user about why something cannot be shown.
 export function reasonOf(error, what) {
-  if (error instanceof Problem && error.isUnbuilt) return `This server does not offer ${what}.`;
-  if (error instanceof Problem) return [error.message[0].toUpperCase() + error.message.slice(1), ...error.errors.map((e) => `${e.pointer} ${e.detail}`)].join('; ');
-  return String(error.message ?? error);
+  if (!(error instanceof Problem)) return String(error.message ?? error);
+  if (error.isUnbuilt) return `This server does not offer ${what}.`;
+  const details = error.errors.map(({ pointer, detail }) => `${subjectOf(pointer)} ${detail}`.trim());
+  return details.length ? `${headOf(error)}: ${details.join('; ')}` : headOf(error);
 }
 
 // A function of a module that is loaded when it is first called.
