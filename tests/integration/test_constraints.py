@@ -391,3 +391,16 @@ def test_definitions_come_back(server):
     made = client.post("/v1/studies", exported, content_type="application/x-ndjson")
     assert made.status == 201 and client.study(study["id"])["domain"] == study["domain"], made
     drive(client, study["id"], 2, check_mixed, mixed_loss)
+
+
+@cases({"kept": (0.25, True), "broken": (0.9, False)})
+def test_defaults_are_tried_first_if_they_keep_the_constraints(server, case):
+    default, first = case
+    client = server.client()
+    parameters = [
+        {"name": "x", "type": "double", "min": 0, "max": 1, "default": 0.5},
+        {"name": "z", "type": "double", "min": 0, "max": 1, "default": default},
+    ]
+    study = client.create(constrained(parameters, ["x + z <= 1"]))["id"]
+    point = client.ask(study, 1, wait_seconds=30)["trials"][0]["parameters"]
+    assert (point == {"x": 0.5, "z": default}) == first and point["x"] + point["z"] <= 1 + 1e-9, point
