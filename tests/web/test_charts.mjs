@@ -212,11 +212,50 @@ async function wide(site) {
   });
 }
 
+// Collects what is written on canvases, as they are drawn last, as `written`: texts, how far they reach, and their heights.
+const recordTexts = (page) =>
+  page.addInitScript(() => {
+    globalThis.written = [];
+    const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.clearRect = function clear(...box) {
+      globalThis.written = globalThis.written.filter(({ canvas }) => canvas !== this.canvas);
+      return clearRect.call(this, ...box);
+    };
+    CanvasRenderingContext2D.prototype.fillText = function write(text, x, y, ...more) {
+      const { a, b, d, e, f } = this.getTransform();
+      const half = (this.measureText(text).width * a) / 2;
+      if (b === 0) globalThis.written.push({ canvas: this.canvas, text: String(text), centred: this.textAlign === 'center', y: Math.round(y * d + f), from: x * a + e - half, to: x * a + e + half });
+      return fillText.call(this, text, x, y, ...more);
+    };
+  });
+
+// Long words below an axis are shortened and do not overlap; the title has them whole.
+async function longWords(site) {
+  const words = ['a very long name, of a solvent', 'another name that is as long as this', 'a third one, longer than there is room'];
+  await site.api.create({ id: 'long-words', metric: { name: 'v', goal: 'maximize' }, seed: 3, domain: { type: 'space', parameters: ['solvent', 'base'].map((name) => ({ name, type: 'categorical', values: words })) } });
+  await work(site.api, 'long-words', 24, ['w'], ({ parameters: { solvent, base } }) => ({ value: words.indexOf(solvent) + 0.1 * words.indexOf(base) }), 8);
+  for (const phone of [false, true])
+    await with_(site.chrome, { phone }, async (page) => {
+      await recordTexts(page);
+      for (const [part, picture] of [['insights', '.slice canvas'], ['posterior', '.slice canvas'], ['posterior', 'canvas.heatmap']]) {
+        await page.goto(`${site.url}/#/studies/long-words/${part}`);
+        await page.reload();
+        const texts = () => page.evaluate(([what, all]) => globalThis.written.filter(({ canvas, text, centred }) => centred && canvas.matches(what) && all.some((word) => text[0] === word[0] && (text === word || text.endsWith('…')))).map(({ text, y, from, to, canvas }) => ({ text, y, from, to, canvas: [...document.querySelectorAll('canvas')].indexOf(canvas) })), [picture, words]);
+        await until(`words below ${picture} of ${part}`, async () => (await texts()).length >= 3);
+        const seen = await texts();
+        const overlaps = seen.flatMap((one) => seen.filter((other) => other.canvas === one.canvas && other.y === one.y && other.from > one.from + 1 && other.from < one.to).map((other) => `${one.text} | ${other.text}`));
+        assert.deepEqual(overlaps, [], `${picture} of ${part}`);
+        await page.locator(`${picture.startsWith('.slice') ? '.uplot' : picture}[title="${words.join(', ')}"]`).first().waitFor();
+      }
+    });
+}
+
 export const tests = {
   'charts: units and shares': units,
   'charts: units of several metrics': unitsEverywhere,
   'charts: observed points': observed,
   'charts: a wide screen': wide,
+  'charts: long words below an axis': longWords,
   'charts: a metric is chosen': chosenMetric,
   'charts: imported results alone': importsOnly,
   'charts: studies compared by time': comparedByTime,

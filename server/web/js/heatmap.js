@@ -1,4 +1,5 @@
 // A map of a function of two coordinates on a canvas, with the tried points. The arrow keys move a cursor.
+import { FONT, fitted } from './choice-axis.js';
 import { viridis, viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
 import { number, titleOf, value } from './format.js';
@@ -64,13 +65,23 @@ export function heatmap(parent, signal) {
   function drawAxes(context, { left, top, width, height }) {
     const [n, m] = [data.x.places.length, data.y.places.length];
     context.fillStyle = colour('muted');
-    context.font = '12px system-ui, sans-serif';
+    context.font = FONT;
     context.textAlign = 'center';
     context.textBaseline = 'top';
-    for (const [i, text] of ticksOf(data.x)) context.fillText(text, left + ((i + 0.5) / n) * width, top + height + 6, width / TICKS);
+    const [across, up] = [ticksOf(data.x), ticksOf(data.y)];
+    const whole = []; // the texts that are shortened
+    // Words are shortened, numbers are drawn narrower.
+    const write = ({ choices }, text, room, x, y) => {
+      const shown = choices?.some((choice) => typeof choice === 'string') ? fitted(context, text, room) : text;
+      if (shown !== text) whole.push(text);
+      context.fillText(shown, x, y, room);
+    };
+    const room = data.x.choices ? width / across.length - 8 : width / TICKS;
+    for (const [i, text] of across) write(data.x, text, room, left + ((i + 0.5) / n) * width, top + height + 6);
     context.textAlign = 'right';
     context.textBaseline = 'middle';
-    for (const [j, text] of ticksOf(data.y)) context.fillText(text, left - 6, top + height - ((j + 0.5) / m) * height, MARGIN.left - 30);
+    for (const [j, text] of up) write(data.y, text, MARGIN.left - 30, left - 6, top + height - ((j + 0.5) / m) * height);
+    canvas.title = [...new Set(whole)].join(', ');
     context.fillStyle = colour('ink');
     context.textAlign = 'center';
     context.textBaseline = 'bottom';

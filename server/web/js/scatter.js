@@ -2,8 +2,9 @@
 import { get, list, studyPath } from './api.js';
 import { axesOf, position } from './axes.js';
 import { chart } from './chart.js';
+import { choiceAxis } from './choice-axis.js';
 import { refresher } from './feed.js';
-import { count, plural, titleOf, value } from './format.js';
+import { count, plural, titleOf } from './format.js';
 import { address, go } from './router.js';
 import { hasBounds, hasFront, isOutside, objective, otherMetrics } from './study-actions.js';
 import { colour } from './theme.js';
@@ -22,7 +23,7 @@ function quantitiesOf(study) {
 function axis(quantity) {
   const { choices } = quantity;
   if (!choices) return { label: quantity.title, log: quantity.log };
-  return { label: quantity.title, range: [-0.5, choices.length - 0.5], splits: () => choices.map((_, i) => i), values: () => choices.map((x, i) => (i % Math.ceil(choices.length / 8) ? '' : value(x))) };
+  return { label: quantity.title, ...choiceAxis(choices, 8) };
 }
 
 // Dashed lines at the bounds of the two.

@@ -2,6 +2,7 @@
 import { get, query, studyPath } from './api.js';
 import { axesOf } from './axes.js';
 import { chart } from './chart.js';
+import { choiceAxis } from './choice-axis.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { count, number, percent, plural, titleOf, value } from './format.js';
@@ -75,7 +76,7 @@ class EffectChart {
           label: titleOf(axis),
           log: axis.log,
           show: (x) => (words ? value(words[Math.round(x)]) : number(x)),
-          ...(words && { range: [-0.5, words.length - 0.5], splits: () => words.map((_, i) => i), values: () => words.map((x, i) => (i % Math.ceil(words.length / 5) ? '' : value(x))) }),
+          ...(words && choiceAxis(words, 5)),
         },
         y: { label: titleOf(metric), range: () => this.range ?? [0, 1] },
         series: [

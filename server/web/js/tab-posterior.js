@@ -2,6 +2,7 @@
 import { axesWithRanges, isActive, moved, places, position } from './axes.js';
 import { basePoint } from './base-point.js';
 import { chart } from './chart.js';
+import { choiceAxis } from './choice-axis.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { number, titleOf, value } from './format.js';
@@ -42,11 +43,7 @@ class Slice {
           label: titleOf(axis),
           log: axis.log,
           show: (x) => (axis.choices ? value(axis.choices[x]) : number(x)),
-          ...(axis.choices && {
-            range: [-0.5, axis.choices.length - 0.5],
-            splits: () => axis.choices.map((_, i) => i),
-            values: () => axis.choices.map((x, i) => (i % Math.ceil(axis.choices.length / LABELS) ? '' : value(x))),
-          }),
+          ...(axis.choices && choiceAxis(axis.choices, LABELS)),
         },
         y: { label: titleOf(metric), range: () => this.range ?? [0, 1] },
         series: [
