@@ -250,12 +250,42 @@ async function longWords(site) {
     });
 }
 
+// Bars stand on zero, so that their lengths can be compared.
+async function bars(site) {
+  await site.api.create({ id: 'bars', metric: { name: 'v', goal: 'maximize' }, domain: CANDIDATES, algorithm: { name: 'uniform' } });
+  await work(site.api, 'bars', 4, ['w'], () => ({ value: 1 }));
+  await with_(site.chrome, { allowed: /409/ }, async (page) => {
+    await recordTexts(page);
+    await page.route('**/bars/batches*', async (route) => {
+      const response = await route.fetch();
+      const answer = await response.json();
+      await route.fulfill({ response, json: { items: [17, 18, 19].map((size, batch) => ({ ...answer.items[0], batch, size })) } });
+    });
+    await page.goto(`${site.url}/#/studies/bars/algorithm`);
+    const texts = () => page.evaluate(() => globalThis.written.filter(({ canvas, centred }) => !centred && canvas.closest('.panel')?.querySelector('h2').textContent === 'Batch size').map(({ text }) => text));
+    await until('the numbers beside it', async () => (await texts()).length > 2);
+    assert.ok((await texts()).includes('0'), `${await texts()}`);
+  });
+}
+
+// One value beyond the axis is one value.
+async function oneOutlier(site) {
+  await site.api.create({ id: 'one-outlier', metric: { name: 'v', goal: 'minimize' }, domain: CANDIDATES, algorithm: { name: 'uniform' } });
+  await work(site.api, 'one-outlier', 20, ['w'], (trial) => ({ value: trial.id === 5 ? 1000 : (trial.id * 7) % 10 }));
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/one-outlier`);
+    await page.waitForSelector('text=1 value is beyond the axis (arrows); tick “outliers” to see it.');
+  });
+}
+
 export const tests = {
   'charts: units and shares': units,
   'charts: units of several metrics': unitsEverywhere,
   'charts: observed points': observed,
   'charts: a wide screen': wide,
   'charts: long words below an axis': longWords,
+  'charts: bars stand on zero': bars,
+  'charts: one value beyond the axis': oneOutlier,
   'charts: a metric is chosen': chosenMetric,
   'charts: imported results alone': importsOnly,
   'charts: studies compared by time': comparedByTime,

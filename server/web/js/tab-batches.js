@@ -29,8 +29,9 @@ function columns(batches) {
 export async function batchesTab(element, feed, signal) {
   const batches = []; // in ascending order
   const x = { label: 'batch', whole: true, show: count };
+  const trials = (log) => ({ label: 'trials', log, ...(log ? {} : { range: (u, low, high) => [0, 1.05 * (high || 1)] }) }); // bars stand on zero
   const sizes = panel('Batch size', {
-    tools: [toggle('log', false, (on) => sizePlot.change({ y: { label: 'trials', log: on } }))],
+    tools: [toggle('log', false, (on) => sizePlot.change({ y: trials(on) }))],
   });
   const dictionary = panel('Dictionary size');
   const width = panel('Width of the confidence bound, β');
@@ -40,7 +41,7 @@ export async function batchesTab(element, feed, signal) {
 
   const sizePlot = chart(
     sizes.body,
-    { label: 'Batch sizes', height: 200, x, y: { label: 'trials' }, series: [{ label: 'size', colour: 'c-value', kind: 'bars', show: count }] },
+    { label: 'Batch sizes', height: 200, x, y: trials(false), series: [{ label: 'size', colour: 'c-value', kind: 'bars', show: count }] },
     signal,
   );
   const dictionaryPlot = chart(

@@ -5,7 +5,7 @@ import { chart, robustRange } from './chart.js';
 import { curvesPanel } from './curves.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { count, number, titleOf, withUnit } from './format.js';
+import { count, number, plural, titleOf, withUnit } from './format.js';
 import { pendingTable } from './pending.js';
 import { showResult } from './result.js';
 import { address, go, here, setQuery } from './router.js';
@@ -237,7 +237,7 @@ export async function overviewTab(element, feed, signal) {
           const complete = points.length === all;
           const notes = [
             complete ? '' : `${count(points.length)} of ${count(all)} values are drawn, including all extremes.`,
-            robust && !whole && !logs.y ? `${count(robust.outside)} values are beyond the axis (arrows); tick “outliers” to see them.` : '',
+            robust && !whole && !logs.y ? `${plural(robust.outside, 'value')} ${robust.outside === 1 ? 'is' : 'are'} beyond the axis (arrows); tick “outliers” to see ${robust.outside === 1 ? 'it' : 'them'}.` : '',
             all ? 'Click a value to open its trial. Drag to zoom in; double-click to see all.' : '',
           ];
           course.note(notes.filter(Boolean).join(' '));
