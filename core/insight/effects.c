@@ -61,8 +61,30 @@ static size_t axis_values(const bandit_space *space, size_t i, size_t points, do
 typedef struct sweep {
     bandit_insight *view;
     double *fixed, *genes, *coded; /* one entry per parameter */
+    double *drawn;                 /* POINTS x parameters; only with rules */
     double *coordinates;           /* POINTS x dimension */
 } sweep;
+
+/* Takes n points of the genome; with rules, those that keep them, of which there may be none. */
+static bandit_status take_points(sweep *s, bandit_genome *genome, size_t n, size_t *taken, bandit_error *err)
+{
+    const bandit_space *space = bandit_view_space(s->view);
+    if (space->rules) {
+        bool found;
+        bandit_status status = bandit_view_is_allowed(genome, s->genes, &found, err);
+        if (status == BANDIT_OK && found)
+            status = bandit_view_allowed(s->view, genome, n, s->drawn, s->coordinates, taken, err);
+        return status;
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < space->n; j++)
+            s->genes[j] = bandit_genome_gene(genome, j, bandit_view_uniform(s->view, (uint32_t)i, j));
+        bandit_genome_coded(genome, s->genes, s->coded);
+        bandit_space_encode(space, s->coded, s->coordinates + i * space->dimension);
+    }
+    *taken = n;
+    return BANDIT_OK;
+}
 
 /* The average over n points that have the fixed values; *found is false if no point has them. */
 static bandit_status average_fixed(sweep *s, size_t n, bandit_effect *out, bool *found, bandit_error *err)
@@ -70,18 +92,16 @@ static bandit_status average_fixed(sweep *s, size_t n, bandit_effect *out, bool 
     const bandit_space *space = bandit_view_space(s->view);
     bandit_genome genome;
     bandit_status status = bandit_genome_init(&genome, space, s->fixed, s->view->inner->options.seed, err);
-    *found = status == BANDIT_OK;
-    for (size_t i = 0; status == BANDIT_OK && i < n; i++) {
-        for (size_t j = 0; j < space->n; j++)
-            s->genes[j] = bandit_genome_gene(&genome, j, bandit_view_uniform(s->view, (uint32_t)i, j));
-        bandit_genome_coded(&genome, s->genes, s->coded);
-        bandit_space_encode(space, s->coded, s->coordinates + i * space->dimension);
-    }
+    size_t taken = 0;
+    bool exists = status != BANDIT_INVALID_OPTION;
+    if (status == BANDIT_OK)
+        status = take_points(s, &genome, n, &taken, err);
     bandit_genome_clear(&genome);
-    if (status == BANDIT_INVALID_OPTION)
+    *found = taken > 0;
+    if (!exists || (status == BANDIT_OK && taken == 0))
         return BANDIT_OK;
-    const cell c = {.coordinates = s->coordinates, .n = n};
-    out->count = n;
+    const cell c = {.coordinates = s->coordinates, .n = taken};
+    out->count = taken;
     return status == BANDIT_OK ? average(s->view, &c, out, err) : status;
 }
 
@@ -92,13 +112,14 @@ static bandit_status effects_space(bandit_insight *v, const size_t *axes, size_t
     sweep s = {.view = v};
     double *values = bandit_alloc((size_t)2 * LONGEST + 3 * space->n, sizeof *values);
     s.coordinates = bandit_alloc(POINTS * space->dimension, sizeof *s.coordinates);
+    s.drawn = space->rules ? bandit_alloc(POINTS * space->n, sizeof *s.drawn) : NULL;
     bandit_status status = BANDIT_OK;
     size_t lengths[2] = {1, 1};
     for (size_t a = 0; values && a < n_axes; a++)
         lengths[a] = axis_values(space, axes[a], points, values + a * LONGEST);
     *out = values ? calloc(lengths[0] * lengths[1], sizeof **out) : NULL;
     *n = 0;
-    if (!values || !s.coordinates || !*out)
+    if (!values || !s.coordinates || (space->rules && !s.drawn) || !*out)
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     else
         s.fixed = values + (size_t)2 * LONGEST;
@@ -116,6 +137,7 @@ static bandit_status effects_space(bandit_insight *v, const size_t *axes, size_t
         *n += found;
     }
     free(values);
+    free(s.drawn);
     free(s.coordinates);
     return status;
 }

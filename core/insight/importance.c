@@ -85,9 +85,11 @@ bandit_status bandit_insight_importance(bandit_insight *v, bandit_importance *ou
     bandit_status status = bandit_view_check(v, err);
     if (status == BANDIT_OK)
         status = bandit_view_draw(v, 0, err);
+    const bandit_space *space = bandit_view_space(v);
     if (status == BANDIT_OK)
-        status = bandit_view_space(v) ? bandit_importance_space(v, out, variance, err)
-                                      : bandit_importance_list(v, out, variance, err);
+        status = !space         ? bandit_importance_list(v, out, variance, err)
+                 : space->rules ? bandit_importance_rules(v, out, variance, err)
+                                : bandit_importance_space(v, out, variance, err);
     *variance *= bandit_view_unit(v) * bandit_view_unit(v);
     return status;
 }

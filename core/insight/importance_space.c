@@ -1,4 +1,4 @@
-/* Sobol indices of the mean over a space, and of functions drawn from the posterior.
+/* Sobol indices of the mean over a space without rules, and of functions drawn from the posterior.
  *
  * Two blocks A and B of N points each, in genes (genome.h); A_B^i is A with gene i of B. With V the variance of
  * f over both blocks (Jansen 1999; Saltelli et al. 2010, table 2),

@@ -9,7 +9,7 @@
  * search; the plan is ours.) */
 #include "core/insight/view.h"
 
-#include "core/arms/genome.h"
+#include "core/arms/feasible.h"
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
 
@@ -73,6 +73,32 @@ static void move(const outlook *o, const bandit_genome *g, size_t k, const doubl
     }
 }
 
+/* The same in a space with rules: only points that keep them. `from` has the genes of the recommended point. */
+static bandit_status take_allowed(outlook *o, bandit_genome *genome, const double *from, bandit_error *err)
+{
+    const bandit_space *space = bandit_view_space(o->view);
+    bandit_polytope polytope = {0};
+    size_t wide = 0;
+    double *genes = bandit_alloc(WIDE * space->n, sizeof *genes);
+    double *coded = bandit_alloc(space->n, sizeof *coded);
+    bandit_status status =
+        genes && coded ? BANDIT_OK : bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (status == BANDIT_OK)
+        status = bandit_view_allowed(o->view, genome, WIDE, genes, o->coordinates + o->n * o->d, &wide, err);
+    o->n += wide;
+    for (size_t k = 0; status == BANDIT_OK && k < NEAR; k++) {
+        move(o, genome, k, from, genes);
+        if (bandit_feasible_step(genome, &polytope, from, genes, coded))
+            bandit_space_encode(space, coded, o->coordinates + o->n++ * o->d);
+        if (polytope.no_memory)
+            status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    bandit_polytope_clear(&polytope);
+    free(genes);
+    free(coded);
+    return status;
+}
+
 static bandit_status take_space(outlook *o, uint32_t best, bandit_error *err)
 {
     const bandit_space *space = bandit_view_space(o->view);
@@ -88,7 +114,9 @@ static bandit_status take_space(outlook *o, uint32_t best, bandit_error *err)
         bandit_arms_coded(o->view->inner->arms, best, coded);
         bandit_genome_take(&genome, coded, from);
     }
-    for (size_t k = 0; status == BANDIT_OK && k < WIDE + NEAR; k++) {
+    if (status == BANDIT_OK && space->rules)
+        status = take_allowed(o, &genome, from, err);
+    for (size_t k = 0; status == BANDIT_OK && !space->rules && k < WIDE + NEAR; k++) {
         for (size_t j = 0; j < space->n && k < WIDE; j++)
             genes[j] = bandit_genome_gene(&genome, j, bandit_view_uniform(o->view, (uint32_t)k, j));
         if (k >= WIDE)

@@ -5,6 +5,7 @@
 
 #include "bandit/insight.h"
 #include "core/algorithms/algorithm.h"
+#include "core/arms/genome.h"
 #include "core/engine/refitting_engine.h"
 #include "core/posterior/prior_features.h"
 #include "core/posterior/sparse_posterior.h"
@@ -77,6 +78,16 @@ double bandit_view_uniform(const bandit_insight *view, uint32_t index, size_t j)
 bandit_status bandit_view_arms(const bandit_insight *view, uint32_t **arms, double **coordinates, size_t *n,
                                bandit_error *err);
 
+/* Draws up to `wanted` points that keep the rules of the space and have the fixed values of the genome, uniformly in
+ * the genes of the other parameters. genes: wanted x parameters, coordinates: wanted x dimension. *found: how many
+ * there are, possibly 0. Errors: BANDIT_NO_MEMORY, BANDIT_CANCELLED. */
+bandit_status bandit_view_allowed(const bandit_insight *view, bandit_genome *genome, size_t wanted,
+                                  double *genes, double *coordinates, size_t *found, bandit_error *err);
+
+/* Looks, not for long, for one point that keeps the rules and has the fixed values; genes: scratch, one per parameter.
+ * Errors: as above. */
+bandit_status bandit_view_is_allowed(bandit_genome *genome, double *genes, bool *found, bandit_error *err);
+
 /* The share of each input in the differences between the best tenth of n points and all of them, in
  * shares[j]: the Pearson divergence sum_b p_b (q_b / p_b − 1)^2 over the bins of the input, less its
  * expectation by chance (ours).
@@ -93,8 +104,10 @@ bandit_status bandit_view_top(const double *values, const unsigned char *bins, s
 bandit_status bandit_view_bins(const double *column, size_t n, size_t n_bins, unsigned char *bins,
                                size_t stride, bandit_error *err);
 
-/* Importance in a space, and on candidates. */
+/* Importance in a space without rules and with rules, and on candidates. */
 bandit_status bandit_importance_space(bandit_insight *view, bandit_importance *out, double *variance,
+                                      bandit_error *err);
+bandit_status bandit_importance_rules(bandit_insight *view, bandit_importance *out, double *variance,
                                       bandit_error *err);
 bandit_status bandit_importance_list(bandit_insight *view, bandit_importance *out, double *variance,
                                      bandit_error *err);

@@ -91,7 +91,9 @@ static void show_importance(study *s, const question *q, const bandit_importance
         wire_importances shown = {.metric = q->source.config->modelled[metric]->name,
                                   .batch = (int64_t)d.batch,
                                   .observations = (int64_t)d.observations,
-                                  .measure = q->source.config->parameters ? "sobol" : "derivative",
+                                  .measure = !q->source.config->parameters   ? "derivative"
+                                             : definition->n_constraints > 0 ? "conditional"
+                                                                             : "sobol",
                                   .variance = variance,
                                   .items = items,
                                   .n = n};

@@ -134,6 +134,30 @@ def test_the_outlook(server, case):
     assert late["possible"] < early["possible"], (early, late)
 
 
+def test_only_allowed_points_count(server):
+    """On the triangle a + b <= 1 the best value is 1; beyond it, where no point is allowed, it would be 1.5."""
+    client = server.client()
+    parameters = [{"name": name, "type": "double", "min": 0, "max": 1} for name in "ab"]
+    study = client.create({
+        "metric": {"name": "value", "goal": "maximize"}, "seed": 1,
+        "domain": {"type": "space", "parameters": parameters, "constraints": ["a + b <= 1"]}})["id"]
+    rows = [{"parameters": {"a": i / 8, "b": j / 8}, "value": i / 8 + j / 8 - (i / 8) ** 2 / 2}
+            for i in range(9) for j in range(9 - i)]
+    assert client.post(f"/v1/studies/{study}/observations", {"observations": rows}).status == 200
+    client.ask(study, 1, wait_seconds=30)
+    outlook = client.read(study, "outlook?epsilon=0.05")
+    assert outlook["probability"] < 0.05 and outlook["possible"] < 0.02, outlook
+    effects = client.read(study, "effects?parameter=a&points=3")["effects"]
+    assert all(abs(item["mean"] - mean) < 0.02 for item, mean in zip(effects, (0.5, 0.625, 0.5))), effects
+    pairs = client.read(study, "effects?parameter=a&with=b&points=3")["effects"]
+    assert [(item["value"], item["with_value"]) for item in pairs] == [
+        (0, 0), (0, 0.5), (0, 1), (0.5, 0), (0.5, 0.5), (1, 0)], pairs
+    importance = client.read(study, "importance")
+    assert importance["measure"] == "conditional", importance
+    shares = {item["parameter"]: item for item in importance["parameters"]}
+    assert shares["a"]["first"] is None and shares["a"]["total"] < 0.1 < 0.5 < shares["b"]["total"], importance
+
+
 BAD = {
     "a metric that is not modelled": ("importance?metric=speed", 422),
     "no parameter": ("effects", 422),

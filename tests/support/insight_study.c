@@ -1,7 +1,7 @@
 #include "tests/support/insight_study.h"
 
 #include "core/arms/arms_storage.h"
-#include "core/arms/genome.h"
+#include "core/arms/feasible.h"
 #include "tests/support/dense_gp.h"
 #include "tests/support/must.h"
 
@@ -70,6 +70,31 @@ void insight_study_space(insight_study *s, const bandit_parameter *parameters, s
     teach(s, f, n);
     bandit_genome_clear(&genome);
     free(genes);
+}
+
+void insight_study_rules(insight_study *s, const bandit_parameter *parameters, size_t n_parameters,
+                         bandit_rules *rules, const bandit_options *options, insight_function *f, size_t n)
+{
+    bandit_error err = {0};
+    bandit_genome genome;
+    double *genes = dense_alloc(2 * n * n_parameters, sizeof *genes),
+           *coded = dense_alloc(n_parameters, sizeof *coded);
+    size_t found;
+    *s = (insight_study){0};
+    must(bandit_arms_new_space(&s->arms, parameters, n_parameters, &err), &err);
+    bandit_arms_constrain(s->arms, rules);
+    must(bandit_genome_init(&genome, s->arms->space, NULL, 3, &err), &err);
+    must(bandit_feasible_draw(&genome, 0, 2 * n, genes, &found, NULL, &err), &err);
+    for (size_t i = 0; i < found && bandit_arms_count(s->arms) < n; i++) {
+        bandit_genome_point(&genome, genes + i * n_parameters, coded);
+        if (bandit_arms_find(s->arms, coded) == SIZE_MAX)
+            must(bandit_arms_append(s->arms, coded, 1, &err), &err);
+    }
+    must(bandit_engine_new(&s->engine, s->arms, options, 0, &err), &err);
+    teach(s, f, n);
+    bandit_genome_clear(&genome);
+    free(genes);
+    free(coded);
 }
 
 void insight_study_list(insight_study *s, const double *rows, size_t n, size_t d,

@@ -25,6 +25,9 @@ bandit_options insight_given(bandit_algorithm algorithm, bandit_kernel_type kern
 /* An open space with n results at Halton points, which the model has taken in. */
 void insight_study_space(insight_study *s, const bandit_parameter *parameters, size_t n_parameters,
                          const bandit_options *options, insight_function *f, size_t n);
+/* The same with rules, which must outlive the study: n results at points that keep them. */
+void insight_study_rules(insight_study *s, const bandit_parameter *parameters, size_t n_parameters,
+                         bandit_rules *rules, const bandit_options *options, insight_function *f, size_t n);
 /* n candidates (n x d, unscaled), the first n_results of them with results. */
 void insight_study_list(insight_study *s, const double *rows, size_t n, size_t d,
                         const bandit_options *options, insight_function *f, size_t n_results);

@@ -28,7 +28,8 @@ void bandit_insight_in_reward_units(const bandit_insight *insight, bandit_predic
 /* ---- core/insight/importance.c -------------------------------------------------------------------------- */
 
 typedef struct bandit_importance {
-    double first; /* share of the variance that this input explains alone; NaN for candidates */
+    double
+        first; /* share of the variance that this input explains alone; NaN for candidates, and with rules */
     double total; /* the share that it explains alone or together with others */
     double std;   /* standard deviation of `total` among functions that fit the results as well */
     double top;   /* share in the differences between the best tenth of the points and the rest */
@@ -36,6 +37,8 @@ typedef struct bandit_importance {
 
 /* In a space: Sobol indices of the mean, with every parameter uniform on its scale, by the sums of Jansen (1999)
  * and Saltelli et al. (2010) over two blocks of quasi-random points; an inactive parameter has no influence.
+ * In a space with rules, whose parameters are not independent, `total` is Var(E[mean | x_j]) / Var(mean), with x
+ * uniform among the points that keep the rules.
  * On candidates, whose features are not independent: nu_j = mean_a (dmu/dx_j)^2 Var_a(x_j) (Sobol', Kucherenko
  * 2009), relative to their sum. `top`: the Pearson divergence of Watanabe et al. (2023), relative to its sum.
  *   out       bandit_insight_inputs entries
@@ -58,8 +61,9 @@ enum { BANDIT_EFFECTS_MOST = 100 }; /* points of an axis */
 
 /* Partial dependence: the model's mean for values of one input or of two, averaged over the other inputs. In
  * a space, the axis has `points` values (fewer if the parameter has fewer), and the average is over points at
- * which it is active; pairs of values that no point has are left out. On candidates, the average is over the
- * candidates in bins of the feature with equal numbers of candidates; empty bins are left out.
+ * which it is active and that keep the rules; values for which no such point is found are left out. On
+ * candidates, the average is over the candidates in bins of the feature with equal numbers of candidates;
+ * empty bins are left out.
  * The caller frees *out. Errors: as above. */
 bandit_status bandit_insight_effects(bandit_insight *insight, const size_t *axes, size_t n_axes,
                                      size_t points, bandit_effect **out, size_t *n, bandit_error *err);
@@ -101,8 +105,9 @@ typedef struct bandit_outlook {
 } bandit_outlook;
 
 /* The gain over `arm`, the recommended one among those with rewards, that is still possible, in reward units,
- * if the model with its hyper-parameters is right. In an open space, it is estimated on points: 1024 all over
- * the space and 512 near the recommended point. Errors: as of bandit_insight_importance. */
+ * if the model with its hyper-parameters is right. In an open space, it is estimated on points that keep the
+ * rules: 1024 all over the space and 512 near the recommended point. Errors: as of
+ * bandit_insight_importance. */
 bandit_status bandit_insight_outlook(bandit_insight *insight, uint32_t arm, double epsilon,
                                      bandit_outlook *out, bandit_error *err);
 
