@@ -131,6 +131,7 @@ typedef struct wire_algorithm {
     char *posterior, *features;
     wire_integer inducing, prior_features, dpp_steps, initial_cells;
     char *in_flight; /* "all", "near", "once", "surpass"; NULL: older than this option, or not of a space */
+    wire_integer revision; /* absent: the definition is older, or the algorithm has no model */
 } wire_algorithm;
 
 typedef struct wire_metric {

@@ -80,7 +80,7 @@ typedef struct bandit_algorithm_entry {
 enum {
     BANDIT_TAKES_ALWAYS = BANDIT_TAKES(INIT),
     BANDIT_TAKES_MODEL = BANDIT_TAKES_ALWAYS | BANDIT_TAKES(KERNEL) | BANDIT_TAKES(LAMBDA) |
-                         BANDIT_TAKES(NOISE_STD) | BANDIT_TAKES(STANDARDIZE_REWARDS),
+                         BANDIT_TAKES(NOISE_STD) | BANDIT_TAKES(STANDARDIZE_REWARDS) | BANDIT_TAKES(REVISION),
     /* algorithms with confidence bounds */
     BANDIT_TAKES_WIDTH = BANDIT_TAKES_MODEL | BANDIT_TAKES(NORM_BOUND) | BANDIT_TAKES(DELTA),
     /* algorithms whose bounds depend on the information gain */

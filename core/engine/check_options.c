@@ -33,6 +33,17 @@ static bandit_status check_real(const bandit_options *options, bandit_option opt
     return status;
 }
 
+static bandit_status check_integer(const bandit_options *options, bandit_option option, bandit_error *err)
+{
+    const bandit_option_info *about = bandit_option_about(option);
+    double value = bandit_option_number(options, option);
+    if (value < about->low)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, about->name, "must be at least %g", about->low);
+    if (value > about->high)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, about->name, "must be at most %g", about->high);
+    return BANDIT_OK;
+}
+
 /* Checks every number against its bounds. */
 static bandit_status check_numbers(const bandit_options *options, bandit_error *err)
 {
@@ -41,9 +52,8 @@ static bandit_status check_numbers(const bandit_options *options, bandit_error *
         const bandit_option_info *about = bandit_option_about((bandit_option)i);
         if (about->kind == BANDIT_OPTION_IS_REAL)
             status = check_real(options, (bandit_option)i, err);
-        else if (about->kind == BANDIT_OPTION_IS_INTEGER &&
-                 bandit_option_number(options, (bandit_option)i) < about->low)
-            return bandit_fail(err, BANDIT_INVALID_OPTION, about->name, "must be at least %g", about->low);
+        else if (about->kind == BANDIT_OPTION_IS_INTEGER)
+            status = check_integer(options, (bandit_option)i, err);
     }
     if (status == BANDIT_OK && options->confidence == BANDIT_CONFIDENCE_FIXED)
         status = check_number(options->beta, "confidence/beta", 0.0, false, err);

@@ -37,6 +37,10 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
     OPTION(STANDARDIZE_REWARDS, standardize_rewards, OTHER,
            "Whether the model sees rewards shifted and scaled, without outliers; by default true unless "
            "norm_bound or lambda is a number or confidence is \"theory\"."),
+    OPTION(REVISION, revision, INTEGER,
+           "Which corrections of the algorithm's rules apply. New studies have 2, the latest; studies that are older than "
+           "this option have 1, so that they keep their picks.",
+           .low = BANDIT_FIRST_REVISION, .high = BANDIT_LATEST_REVISION),
     OPTION(NORM_BOUND, norm_bound, REAL,
            "Bound on the norm of the function in the kernel's space. \"auto\", the default where rewards "
            "are standardized, is 1 in the units of the model, doubled while the data contradict it. The "

@@ -202,6 +202,8 @@ void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm,
     else if (is_word(a->init, "uncertainty"))
         wire_errors_add(found->errors, "/algorithm/init/type",
                         "\"uncertainty\" requires an algorithm with a model");
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_REVISION))
+        default_integer(&a->revision, BANDIT_LATEST_REVISION);
     if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_AGREEING_REPEATS))
         default_number(&a->agreeing_repeats, AGREEING_REPEATS_DEFAULT);
     if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_WARP_UNIT) &&

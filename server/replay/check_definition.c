@@ -68,8 +68,8 @@ static bool has_encoding(const wire_study *definition)
 }
 
 /* Completes the definition. A definition that is older than "aim", "repeats", the method of the first picks, the
- * encoding of words, "agreeing_repeats", "warp_unit", "source_trust", "in_flight", "reference" or "stopped" stays
- * without that member, and keeps its meaning. A definition without an aim means "regret". */
+ * encoding of words, "agreeing_repeats", "warp_unit", "source_trust", "in_flight", "reference", "revision" or "stopped"
+ * stays without that member, and keeps its meaning. A definition without an aim means "regret". */
 static wire_status complete(wire_study *definition, wire_errors *problems)
 {
     bool has_aim = definition->aim != NULL, has_repeats = definition->repeats != NULL;
@@ -79,6 +79,7 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
     bool has_choice = definition->algorithm.in_flight != NULL;
     bool has_trust = definition->algorithm.source_trust != NULL;
     bool has_reference = definition->algorithm.reference != NULL;
+    bool has_revision = definition->algorithm.revision.given;
     bool learns_stopped = definition->stopping.stopped != NULL;
     wire_status status = study_config_complete(definition, problems);
     if (!has_aim && definition->aim && strcmp(definition->aim, "regret") == 0)
@@ -97,6 +98,8 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
         drop(&definition->stopping.stopped);
     if (!has_limit)
         definition->algorithm.agreeing_repeats = (wire_number){0};
+    if (!has_revision)
+        definition->algorithm.revision = (wire_integer){0};
     if (!has_choice)
         drop(&definition->algorithm.in_flight);
     for (size_t i = 0; !encodes && i < definition->n_parameters; i++)

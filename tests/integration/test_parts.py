@@ -5,7 +5,7 @@ import threading
 import time
 
 from server import Server
-from support import cases, definition, grid
+from support import cases, definition, grid, refusal
 from database_commands import expect_sound
 
 AXES = [
@@ -149,6 +149,34 @@ def test_studies_from_before_the_choice_of_points_in_flight_keep_their_picks(ser
     for _ in range(2):
         picks = [[t["parameters"] for t in client.ask(one, 8, fresh=True, wait_seconds=60)["trials"]] for one in ("before", everything)]
         assert picks[0] == picks[1], picks
+
+
+def test_a_study_from_before_revisions_stays_without(server):
+    """It means revision 1: whoever asks for that gets the same picks."""
+    client = server.client()
+    body = {
+        "metric": {"name": "v", "goal": "maximize"},
+        "domain": {"type": "space", "parameters": [{"name": "n", "type": "integer", "min": 0, "max": 100000}]},
+        "seed": 5,
+    }
+    study = client.create(body)["id"]
+    assert client.study(study)["algorithm"]["revision"] == 2
+    exported = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+    before = exported.replace(b',\\"revision\\":2', b"")
+    assert before != exported
+    assert client.post("/v1/studies?id=unrevised", before, content_type="application/x-ndjson").status == 201
+    assert "revision" not in client.study("unrevised")["algorithm"]
+    first = client.create({**body, "algorithm": {"name": "log_ei", "revision": 1}})["id"]
+    assert client.study(first)["algorithm"]["revision"] == 1
+    picks = {one: [] for one in ("unrevised", first)}
+    for one, picked in picks.items():
+        for n in range(12):
+            (trial,) = client.ask(one, wait_seconds=60)["trials"]
+            picked.append(trial["parameters"])
+            client.tell(one, [{"trial": trial["id"], "value": 1e6 if n == 6 else n % 3}])
+    assert picks["unrevised"] == picks[first], picks
+    refused = client.post("/v1/studies", {**body, "algorithm": {"name": "uniform", "revision": 2}})
+    assert refusal(refused, 422, "/algorithm/revision"), refused
 
 
 def test_a_long_plan_hands_out_what_it_has():

@@ -80,6 +80,7 @@ static const struct setting {
     {"source_trust", WORD, OPTION(source_trust), trusts},
     {"in_flight", WORD, OPTION(in_flight), in_flights},
     {"reference", WORD, OPTION(reference), references},
+    {"revision", SIZE, OPTION(revision), NULL},
     {"population", SIZE, OPTION(population), NULL},
     {"sample", SIZE, OPTION(sample), NULL},
     {"posterior", WORD, OPTION(posterior), posteriors},

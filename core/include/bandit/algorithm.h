@@ -106,6 +106,11 @@ typedef enum bandit_features_kind {
 
 enum { BANDIT_MOST_METRICS = 13 };
 
+/* Which corrections of the rules of algorithms apply. A correction that changes picks has a revision of its own or
+ * shares one that no stored study has yet, so that stored studies keep their picks:
+ * 1  none: as studies that were created before revisions existed */
+enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 2 };
+
 /* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */
 typedef struct bandit_metric {
     bool objective;     /* it is maximized */
@@ -183,6 +188,7 @@ typedef struct bandit_options {
     const bandit_source *sources;
     size_t n_sources;
     bandit_source_trust source_trust; /* studies that were created before this option existed have EVIDENCE */
+    size_t revision;                  /* BANDIT_FIRST_REVISION … BANDIT_LATEST_REVISION */
     const struct bandit_prior_mean *prior_mean; /* for an engine that another one wraps; borrowed. NULL: 0 */
 } bandit_options;
 
@@ -194,7 +200,7 @@ typedef struct bandit_options {
         .noise_std = 0.1, .norm_bound = 1.0, .delta = 1e-3, .q_bar = 2.0, .ratio_bound = 2.0,                \
         .max_batch = 4096, .parallelism = 1.0, .gamma_scale = 1.0, .scale = 1.0, .epsilon = 0.1,             \
         .zeta = 0.01, .agreeing_repeats = 1.0, .population = 100, .sample = 10, .inducing = 200,             \
-        .prior_features = 1000, .dpp_steps = 1000, .initial_cells = 1                                        \
+        .prior_features = 1000, .dpp_steps = 1000, .initial_cells = 1, .revision = BANDIT_FIRST_REVISION     \
     }
 
 /* BANDIT_INVALID_OPTION with the field's name in the API when a value is out of its range;
@@ -209,6 +215,7 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
     X(BANDIT_OPTION_LAMBDA, lambda)                                                                          \
     X(BANDIT_OPTION_NOISE_STD, noise_std)                                                                    \
     X(BANDIT_OPTION_STANDARDIZE_REWARDS, standardize_rewards)                                                \
+    X(BANDIT_OPTION_REVISION, revision)                                                                      \
     X(BANDIT_OPTION_NORM_BOUND, norm_bound)                                                                  \
     X(BANDIT_OPTION_DELTA, delta)                                                                            \
     X(BANDIT_OPTION_Q_BAR, q_bar)                                                                            \

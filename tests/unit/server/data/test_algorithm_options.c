@@ -292,6 +292,25 @@ static void points_in_flight_of_spaces(void **state)
     study_config_free(config);
 }
 
+/* New studies have the latest revision; what was stored before there were revisions has the first one. */
+static void revisions_of_new_and_of_stored_studies(void **state)
+{
+    static const char list[] = "{\"type\":\"candidates\",\"dimension\":2}";
+    (void)state;
+    study_config *config = of_space("bbkb", list, "", true);
+    assert_int_equal(config->options.revision, BANDIT_LATEST_REVISION);
+    assert_int_equal(config->wire->algorithm.revision.value, BANDIT_LATEST_REVISION);
+    study_config_free(config);
+    config = of_space("log_ei", list, ",\"revision\":1", true);
+    assert_int_equal(config->options.revision, BANDIT_FIRST_REVISION);
+    study_config_free(config);
+    static const char stored[] = ",\"kernel\":{\"type\":\"linear\"}";
+    config = of_space("log_ei", list, stored, false);
+    assert_false(config->wire->algorithm.revision.given);
+    assert_int_equal(config->options.revision, BANDIT_FIRST_REVISION);
+    study_config_free(config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +323,7 @@ int main(void)
         cmocka_unit_test(given_options_arrive),
         cmocka_unit_test(what_is_given_does_not_end_learning),
         cmocka_unit_test(points_in_flight_of_spaces),
+        cmocka_unit_test(revisions_of_new_and_of_stored_studies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
