@@ -312,19 +312,25 @@ static bool may_be_picked(const search *f, uint32_t arm)
     return !bandit_is_withheld(f->limits, arm);
 }
 
-/* Pops at most BLOCK arms that may be picked. Returns how many; they follow the heap's end. */
+/* Pops at most BLOCK arms that may be picked. Returns the length of the part after the heap's end that includes
+ * them all; some of that part may have been popped before. In the first revision, arms that were popped but
+ * changed places with one that was set aside are left out, so that the pick also depends on which arms were set
+ * aside. */
 static size_t pop_block(search *f)
 {
     bandit_heap *heap = &f->e->list.heap;
-    size_t n = 0;
-    while (n < BLOCK && goes_on(f)) {
-        if (may_be_picked(f, bandit_heap_pop(heap)->arm))
+    bool includes_all = f->e->base.options.revision > BANDIT_FIRST_REVISION;
+    size_t n = 0, n_aside = 0;
+    while (n < BLOCK && n_aside < BLOCK && goes_on(f)) {
+        if (may_be_picked(f, bandit_heap_pop(heap)->arm)) {
             n++;
-        else
+        } else {
             bandit_heap_set_aside(heap);
+            n_aside += includes_all; /* it changed places with an arm that was popped earlier */
+        }
     }
     size_t popped = bandit_heap_popped(heap);
-    return n < popped ? n : popped;
+    return n + n_aside < popped ? n + n_aside : popped;
 }
 
 /* Updates outdated bounds among these entries. */
@@ -335,7 +341,7 @@ static void refresh(search *f, bandit_heap_entry *entries, size_t n)
     uint32_t arms[BLOCK];
     size_t at[BLOCK], stale = 0;
     double removed[BANDIT_MOST_METRICS][BLOCK], of_arm[BANDIT_MOST_METRICS];
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && stale < BLOCK; i++) {
         if (e->list.stamp[entries[i].arm] == now)
             continue;
         arms[stale] = entries[i].arm;
@@ -358,7 +364,7 @@ static void refresh(search *f, bandit_heap_entry *entries, size_t n)
 /* Evaluates those of n entries that may be the best, the largest bounds first. */
 static void evaluate(search *f, bandit_heap_entry *entries, size_t n)
 {
-    bool done[BLOCK] = {false};
+    bool done[2 * BLOCK] = {false};
     for (;;) {
         size_t top = n;
         for (size_t i = 0; i < n; i++)
