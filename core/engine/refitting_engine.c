@@ -131,6 +131,7 @@ static void refitting_close(bandit_engine *engine)
     bandit_told_errors_clear(&e->errors);
     bandit_told_errors_clear(&e->next_errors);
     free(e->results);
+    free(e->agreed);
     free(e->lengthscales);
     free(e->state);
 }
@@ -144,10 +145,10 @@ static bandit_status begin_fitted(bandit_refitting_engine *e, bandit_fitted *l, 
                                   const bandit_executor *executor, bandit_error *err)
 {
     bandit_result *history = NULL;
-    bandit_status status = e->next.n > 0
-                               ? bandit_refit(l, &e->fitted, &e->settings, &e->next, &e->next_errors,
-                                              e->next_within, e->next_degrees, executor, err)
-                               : bandit_fitted_prior(l, &e->settings, err);
+    const bandit_repeated repeated = {e->next_within, e->next_degrees, e->agreed, e->n_agreed};
+    bandit_status status = e->next.n > 0 ? bandit_refit(l, &e->fitted, &e->settings, &e->next,
+                                                        &e->next_errors, &repeated, executor, err)
+                                         : bandit_fitted_prior(l, &e->settings, err);
     if (status == BANDIT_OK)
         status = new_inner(inner, e, l, err);
     if (status != BANDIT_OK)
@@ -213,8 +214,9 @@ static bandit_status refitting_begin_batch(bandit_engine *engine, const bandit_r
         return status;
     if (e->next.n == 0)
         e->next_within = e->next_degrees = 0.0;
-    bool fits = e->stale || (e->next.n > 0 && (bandit_refit_is_due(&e->fitted, e->next.observations) ||
-                                               bandit_refitting_is_beyond(e)));
+    bool fits =
+        e->stale || (e->next.n > 0 && (bandit_refit_is_due(&e->fitted, e->next.observations) ||
+                                       bandit_refitting_is_beyond(e) || bandit_refitting_has_confirmed(e)));
     if (!bandit_refitting_reserve_mapped(e, e->next.n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (fits)
@@ -444,8 +446,8 @@ static size_t refitting_memory(const bandit_engine *engine)
     size_t sums = e->ledger.capacity + e->next.capacity + e->mapped.capacity + e->fitted.n_aside;
     size_t rows = e->errors.capacity + e->next_errors.capacity;
     return bandit_engine_memory(e->inner) + sums * sizeof(bandit_arm_sum) + rows * sizeof(bandit_error_row) +
-           e->capacity_results * sizeof *e->results + e->capacity_state +
-           e->n_inner_lengthscales * sizeof(double);
+           e->capacity_results * sizeof *e->results + e->capacity_agreed * sizeof *e->agreed +
+           e->capacity_state + e->n_inner_lengthscales * sizeof(double);
 }
 
 const bandit_algorithm_table bandit_refitting_table = {

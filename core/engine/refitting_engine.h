@@ -23,11 +23,13 @@ typedef struct bandit_refitting_engine {
     bool stale;             /* rewards were corrected, so the next batch fits */
     bandit_result *results; /* n_taken: the results of the batch that is starting */
     size_t n_taken;
+    uint32_t *agreed; /* n_agreed, ascending: counted arms of which one of `results` repeats the reward */
+    size_t n_agreed;
     double *lengthscales; /* those of the inner kernel */
     size_t n_inner_lengthscales;
     unsigned char *state;
     size_t n_state;
-    size_t capacity_results, capacity_state;
+    size_t capacity_results, capacity_agreed, capacity_state;
 } bandit_refitting_engine;
 
 /* The stored state, in the byte order of the machine. After it come, in this order: the power, if rewards are
@@ -64,8 +66,8 @@ bandit_status bandit_refitting_explain(bandit_engine *engine, uint32_t arm,
 
 /* ---- refitting_rewards.c ------------------------------------------------------------------------------- */
 
-/* Sets e->results (n_taken) to `results`, with each reward as it joins the ledger, and e->next_within and
- * e->next_degrees to the squares within arms including them. Errors: BANDIT_NO_MEMORY. */
+/* Sets e->results (n_taken) to `results`, with each reward as it joins the ledger, e->next_within and
+ * e->next_degrees to the squares within arms including them, and e->agreed. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const bandit_result *results,
                                             size_t n, bandit_error *err);
 
@@ -95,13 +97,20 @@ double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandi
                                    const bandit_ledger *ledger, double within, double degrees);
 
 /* Whether a further result of an arm whose rewards were set aside equals the earlier ones. Then they are no
- * outliers, and the repeats agree. */
+ * outliers, and the repeats agree. In the first revision, this is only asked by log_ei on a list. */
 bool bandit_refitting_confirms_aside(const bandit_refitting_engine *e, const bandit_result *result);
 
-/* The inner engine does not know the results that were set aside. If it assumes that there is no noise, it
- * does not pick an arm with a result again. This function then adds the arms that only have results set aside
- * to limits->withheld. *withheld: their memory, which the caller frees; NULL if limits is unchanged. Errors:
- * BANDIT_NO_MEMORY. */
+/* Whether one of e->results does so. Then the next batch fits, so that they count; not in the first revision, in
+ * which every fit decides again. */
+bool bandit_refitting_has_confirmed(const bandit_refitting_engine *e);
+
+/* Adds the arms that only have results set aside, which the inner engine does not know, to limits->withheld.
+ * *withheld: their memory, which the caller frees; NULL if limits is unchanged. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_refitting_add_aside(const bandit_refitting_engine *e, bandit_select_limits *limits,
+                                         uint32_t **withheld, bandit_error *err);
+
+/* The same if the inner engine does not pick an arm with a result again while there is another. In the first
+ * revision only for log_ei on a list. */
 bandit_status bandit_refitting_withhold_aside(const bandit_refitting_engine *e, bandit_select_limits *limits,
                                               uint32_t **withheld, bandit_error *err);
 

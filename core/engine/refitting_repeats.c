@@ -1,15 +1,13 @@
-/* What log_ei on a list learns from repeated evaluations: whether there is noise, and that an outlier is
- * none. */
+/* What is learned from repeated evaluations: whether there is noise, and that an outlier is none. */
 #include "core/engine/refitting_engine.h"
 
 #include "bandit/sorted.h"
+#include "core/algorithms/enumerated.h"
+#include "core/algorithms/space_engine.h"
 #include "core/base/allocate.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-/* Two rewards are the same if they differ by at most this share of the scale. */
-static const double SAME = 1e-10;
 
 /* The share of equal pairs among the means of a sample of arms: how often rewards agree by chance. It is
  * large if a metric has few different values. */
@@ -30,7 +28,7 @@ static double chance_of_agreement(const bandit_ledger *ledger, double same)
 double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l,
                                    const bandit_ledger *ledger, double within, double degrees)
 {
-    const double same = SAME * l->scale, unlikely = 0.01;
+    const double same = bandit_fitted_tolerance(l), unlikely = 0.01;
     const bandit_options *options = &e->base.options;
     bool asks = options->algorithm == BANDIT_LOG_EI && e->settings.learn_noise &&
                 !bandit_arms_is_open_space(e->base.arms);
@@ -45,8 +43,8 @@ double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandi
 
 /* ---- outliers ------------------------------------------------------------------------------------------ */
 
-/* Whether the functions below apply. They do not for studies that were created before agreeing_repeats
- * existed, which have the limit 1. */
+/* Whether the functions below apply in studies of the first revision. They do not if the study was created before
+ * agreeing_repeats existed and has the limit 1. */
 static bool limits_repeats(const bandit_refitting_engine *e)
 {
     const bandit_options *options = &e->base.options;
@@ -57,18 +55,38 @@ static bool limits_repeats(const bandit_refitting_engine *e)
 bool bandit_refitting_confirms_aside(const bandit_refitting_engine *e, const bandit_result *result)
 {
     const bandit_arm_sum *aside = bandit_sum_of(e->fitted.aside, e->fitted.n_aside, result->arm);
-    return aside && limits_repeats(e) &&
-           fabs(result->reward - aside->sum / (double)aside->count) <= SAME * e->fitted.scale;
+    return aside && aside->count > 0 && (e->settings.confirms || limits_repeats(e)) &&
+           fabs(result->reward - aside->sum / (double)aside->count) <= bandit_fitted_tolerance(&e->fitted);
 }
 
-bandit_status bandit_refitting_withhold_aside(const bandit_refitting_engine *e, bandit_select_limits *limits,
-                                              uint32_t **withheld, bandit_error *err)
+bool bandit_refitting_has_confirmed(const bandit_refitting_engine *e)
+{
+    bool confirmed = false;
+    for (size_t i = 0; i < e->n_taken && e->settings.confirms && e->fitted.n_aside > 0; i++)
+        confirmed |= bandit_refitting_confirms_aside(e, &e->results[i]);
+    return confirmed;
+}
+
+/* Whether the inner engine does not pick an arm with a result again while there is another. */
+static bool refuses_repeats(const bandit_refitting_engine *e)
+{
+    const bandit_arms *arms = e->base.arms;
+    bool best = e->base.options.algorithm == BANDIT_LOG_EI;
+    if (!e->settings.confirms)
+        return !(e->inner->options.noise_std > 0.0) && limits_repeats(e);
+    if (best && bandit_arms_is_open_space(arms))
+        return bandit_space_is_silent((const bandit_space_engine *)(const void *)e->inner);
+    return (best || arms->space) && bandit_is_silent(e->inner);
+}
+
+bandit_status bandit_refitting_add_aside(const bandit_refitting_engine *e, bandit_select_limits *limits,
+                                         uint32_t **withheld, bandit_error *err)
 {
     const bandit_fitted *l = &e->fitted;
-    *withheld = NULL;
-    if (l->n_aside == 0 || e->inner->options.noise_std > 0.0 || !limits_repeats(e))
-        return BANDIT_OK;
     size_t n = 0, place;
+    *withheld = NULL;
+    if (l->n_aside == 0)
+        return BANDIT_OK;
     uint32_t *all = bandit_alloc(limits->n_withheld + l->n_aside, sizeof *all);
     if (!all)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -90,4 +108,11 @@ bandit_status bandit_refitting_withhold_aside(const bandit_refitting_engine *e, 
     limits->withheld = *withheld = all;
     limits->n_withheld = n;
     return BANDIT_OK;
+}
+
+bandit_status bandit_refitting_withhold_aside(const bandit_refitting_engine *e, bandit_select_limits *limits,
+                                              uint32_t **withheld, bandit_error *err)
+{
+    *withheld = NULL;
+    return refuses_repeats(e) ? bandit_refitting_add_aside(e, limits, withheld, err) : BANDIT_OK;
 }

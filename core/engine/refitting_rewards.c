@@ -77,6 +77,16 @@ static void add_squares(bandit_refitting_engine *e, const bandit_result *r, cons
     e->next_degrees += 1.0;
 }
 
+/* Notes that a result is the same as the other counted rewards of its arm, none of which was set aside. */
+static void note_agreement(bandit_refitting_engine *e, const bandit_result *r, const bandit_arm_sum *had)
+{
+    const bandit_arm_sum *aside = bandit_sum_of(e->fitted.aside, e->fitted.n_aside, r->arm);
+    bool noted = e->n_agreed > 0 && e->agreed[e->n_agreed - 1] == r->arm;
+    if (!noted && !aside &&
+        fabs(r->reward - had->sum / (double)had->count) <= bandit_fitted_tolerance(&e->fitted))
+        e->agreed[e->n_agreed++] = r->arm;
+}
+
 /* The first rewards do not enter the squares, because too little is known to recognize outliers. */
 bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const bandit_result *results,
                                             size_t n, bandit_error *err)
@@ -85,7 +95,8 @@ bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const ba
     bool guards = e->settings.standardize, counts = !guards || e->ledger.observations >= FIRST_FEW;
     uint64_t *keys = bandit_alloc(n, sizeof *keys);
     if (!keys || n > UINT32_MAX ||
-        !bandit_reserve((void **)&e->results, &e->capacity_results, n, sizeof *e->results)) {
+        !bandit_reserve((void **)&e->results, &e->capacity_results, n, sizeof *e->results) ||
+        !bandit_reserve((void **)&e->agreed, &e->capacity_agreed, n, sizeof *e->agreed)) {
         free(keys);
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
@@ -94,6 +105,7 @@ bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const ba
         e->results[i].chosen = false;
     }
     e->n_taken = n;
+    e->n_agreed = 0;
     bandit_order_results(keys, results, n);
     e->next_within = e->within;
     e->next_degrees = e->within_degrees;
@@ -113,10 +125,12 @@ bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const ba
         had.sum += r->repeats * r->reward;
         if (r->error != 0.0)
             continue;
-        if (plain.count > 0)
+        if (plain.count > 0) {
+            note_agreement(e, r, &plain);
             add_squares(e, r, &plain);
-        else if (bandit_refitting_confirms_aside(e, r))
+        } else if (bandit_refitting_confirms_aside(e, r)) {
             e->next_degrees += 1.0;
+        }
         plain.count += r->repeats;
         plain.sum += r->repeats * r->reward;
     }

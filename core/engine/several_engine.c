@@ -303,6 +303,51 @@ static bandit_status select_first(bandit_several_engine *e, const bandit_select_
     return status;
 }
 
+/* Whether arms with a result are not picked again while there are others. */
+static bool refuses_repeats(const bandit_several_engine *e)
+{
+    bool list = true;
+    if (bandit_arms_is_open_space(e->base.arms))
+        return bandit_several_is_silent(e);
+    for (size_t j = 0; j < e->n; j++)
+        list &= bandit_is_silent(bandit_several_leaf(e, j));
+    return list;
+}
+
+static bandit_status select_modelled(bandit_several_engine *e, const bandit_select_limits *limits,
+                                     const bandit_executor *executor, bandit_pick *picks,
+                                     bandit_selection *out, bandit_error *err)
+{
+    return bandit_arms_is_open_space(e->base.arms)
+               ? bandit_several_select_space(e, limits, executor, picks, out, err)
+               : bandit_several_select_list(e, limits, executor, picks, out, err);
+}
+
+/* The metrics' models do not know the results that were set aside. Since revision 2, where repeats are refused, arms
+ * that only have such results in some metric are withheld while there are others. */
+static bandit_status select_but_aside(bandit_several_engine *e, const bandit_select_limits *limits,
+                                      const bandit_executor *executor, bandit_pick *picks,
+                                      bandit_selection *out, bandit_error *err)
+{
+    bandit_select_limits fewer = *limits;
+    uint32_t *withheld[BANDIT_MOST_METRICS] = {NULL};
+    bandit_status status = BANDIT_OK;
+    bool any = false;
+    for (size_t j = 0; j < e->n && status == BANDIT_OK; j++) {
+        if (e->inner[j]->table == &bandit_refitting_table)
+            status = bandit_refitting_add_aside((const bandit_refitting_engine *)(const void *)e->inner[j],
+                                                &fewer, &withheld[j], err);
+        any |= withheld[j] != NULL;
+    }
+    if (status == BANDIT_OK)
+        status = select_modelled(e, &fewer, executor, picks, out, err);
+    if (status == BANDIT_OK && any && out->n_picks == 0 && out->stop_rule == BANDIT_STOP_EXHAUSTED)
+        status = select_modelled(e, limits, executor, picks, out, err);
+    for (size_t j = 0; j < e->n; j++)
+        free(withheld[j]);
+    return status;
+}
+
 static bandit_status several_select(bandit_engine *engine, const bandit_select_limits *limits,
                                     const bandit_executor *executor, bandit_pick *picks,
                                     bandit_selection *out, bandit_error *err)
@@ -313,9 +358,9 @@ static bandit_status several_select(bandit_engine *engine, const bandit_select_l
         return status;
     if (!bandit_several_has_model(e))
         return select_first(e, limits, executor, picks, out, err);
-    return bandit_arms_is_open_space(engine->arms)
-               ? bandit_several_select_space(e, limits, executor, picks, out, err)
-               : bandit_several_select_list(e, limits, executor, picks, out, err);
+    if (engine->options.revision >= 2 && refuses_repeats(e))
+        return select_but_aside(e, limits, executor, picks, out, err);
+    return select_modelled(e, limits, executor, picks, out, err);
 }
 
 /* Evaluates one arm: mean and known get e->n entries. */

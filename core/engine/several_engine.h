@@ -126,6 +126,9 @@ bandit_status bandit_several_select_space(bandit_several_engine *engine, const b
                                           const bandit_executor *executor, bandit_pick *picks,
                                           bandit_selection *out, bandit_error *err);
 
+/* Whether no metric's noise gives a reason to evaluate a point twice, as bandit_space_is_silent. */
+bool bandit_several_is_silent(const bandit_several_engine *engine);
+
 /* As bandit_several_explain_list. */
 bandit_status bandit_several_explain_space(bandit_several_engine *engine, uint32_t arm,
                                            const bandit_select_limits *limits, bandit_reason *out,

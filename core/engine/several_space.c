@@ -335,8 +335,7 @@ static double widening(const bandit_several_engine *e, uint64_t number)
     return fmax(1.0, fmin(widest, (double)(ledger->n - visited) / patience));
 }
 
-/* Whether no metric's noise gives a reason to evaluate a point twice, as in space_objective.c. */
-static bool is_silent(const bandit_several_engine *e)
+bool bandit_several_is_silent(const bandit_several_engine *e)
 {
     bool all = true;
     for (size_t j = 0; j < e->n; j++)
@@ -364,7 +363,7 @@ static bandit_status start_choice(bandit_several_engine *e, const bandit_select_
     double *means = s->values + s->maximizer.n_grid;
     *c = (choice){.e = e,
                   .limits = limits,
-                  .silent = is_silent(e),
+                  .silent = bandit_several_is_silent(e),
                   .means = means,
                   .variances = means + room,
                   .known = means + 2 * room};

@@ -85,6 +85,7 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
         .warp = options->standardize_rewards && options->warp_rewards,
         .better_half = options->warp_unit != BANDIT_WARP_QUARTILES && bandit_arms_is_open_space(arms),
         .in_turn = options->warp_unit == BANDIT_WARP_IN_TURN && bandit_arms_is_open_space(arms),
+        .confirms = options->revision >= 2,
         .noise_std = options->noise_std};
     if (options->kernel.type != BANDIT_KERNEL_GAUSSIAN && options->kernel.type != BANDIT_KERNEL_MATERN)
         return BANDIT_OK;

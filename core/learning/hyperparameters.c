@@ -1,5 +1,6 @@
 #include "core/learning/hyperparameters.h"
 
+#include "bandit/sorted.h"
 #include "bandit/space.h"
 #include "core/base/allocate.h"
 #include "core/learning/fit_settings.h"
@@ -25,6 +26,7 @@ enum {
 static void sample_clear(bandit_sample *s)
 {
     free(s->rows);
+    free(s->confirmed);
     free(s->told);
     free(s->variance);
     free(s->offset);
@@ -134,6 +136,18 @@ static size_t told_rows(const bandit_told_errors *errors, const bandit_ledger *l
     return n;
 }
 
+/* Whether all pulls of an arm of which some were set aside (`was`) count, because the others had the same reward, or
+ * because this was so before. */
+static bool is_no_outlier(const bandit_sample *s, const bandit_fitted *from, const bandit_arm_sum *was,
+                          const bandit_arm_sum *row)
+{
+    if (!s->settings->confirms || was->count == 0)
+        return s->settings->confirms;
+    double count = (double)(row->count - was->count);
+    return row->count > was->count &&
+           fabs((row->sum - was->sum) / count - mean_of(was)) <= bandit_fitted_tolerance(from);
+}
+
 /* Collects the arms with a reward, with separate rows for the pulls set aside. If there are many arms, it
  * takes only every n-th. */
 static bandit_status sample_rows(bandit_sample *s, const bandit_fitted *from, double least_error,
@@ -144,6 +158,7 @@ static bandit_status sample_rows(bandit_sample *s, const bandit_fitted *from, do
     size_t step = 1 + (ledger->n - 1) / MOST_ARMS;
     size_t most = ledger->n / step + 1 + from->n_aside + told_rows(s->errors, ledger, step);
     s->rows = bandit_alloc(most, sizeof *s->rows);
+    s->confirmed = bandit_alloc(from->n_aside + s->repeated->n_agreed, sizeof *s->confirmed);
     s->told = bandit_alloc(most, sizeof *s->told);
     s->variance = bandit_alloc(most, sizeof *s->variance);
     if (s->settings->sources)
@@ -157,15 +172,19 @@ static bandit_status sample_rows(bandit_sample *s, const bandit_fitted *from, do
     s->scratch = bandit_alloc(most, sizeof *s->scratch);
     s->points = bandit_alloc(most, d * sizeof *s->points);
     s->gram = bandit_alloc(s->settings->group ? 0 : most, most * sizeof *s->gram);
-    if (!s->rows || (s->settings->sources && !s->offset) || !s->told || !s->variance || !s->repeats ||
-        !s->former || !s->fixed.theta || !s->value || !s->count || !s->surprise || !s->scratch ||
-        !s->points || !s->gram)
+    if (!s->rows || !s->confirmed || (s->settings->sources && !s->offset) || !s->told || !s->variance ||
+        !s->repeats || !s->former || !s->fixed.theta || !s->value || !s->count || !s->surprise ||
+        !s->scratch || !s->points || !s->gram)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     for (size_t i = 0; i < ledger->n; i++) {
         bandit_arm_sum row = ledger->sums[i];
         while (aside < from->n_aside && from->aside[aside].arm < row.arm)
             aside++;
-        if (aside < from->n_aside && from->aside[aside].arm == row.arm) {
+        bool is_aside = aside < from->n_aside && from->aside[aside].arm == row.arm;
+        if (is_aside && is_no_outlier(s, from, &from->aside[aside], &row)) {
+            s->confirmed[s->n_confirmed++] = (bandit_arm_sum){.arm = row.arm};
+            push_row(s, row, mean_error(s, least_error, row));
+        } else if (is_aside) {
             /* It is not known which pulls were set aside, so each has the mean error of all. */
             double error = mean_error(s, least_error, row);
             push_row(s, from->aside[aside], error);
@@ -307,12 +326,33 @@ static void swap_rows(bandit_sample *s, size_t i, size_t k)
     s->told[k] = told;
 }
 
+static bool is_confirmed(const bandit_sample *s, uint32_t arm)
+{
+    return bandit_sum_of(s->confirmed, s->n_confirmed, arm) != NULL;
+}
+
+/* A row is a suspect. Confirms its arm instead, if the arm's repeats have just agreed. */
+static bool confirms(bandit_sample *s, size_t i)
+{
+    uint32_t arm = s->rows[i].arm;
+    size_t place;
+    if (is_confirmed(s, arm))
+        return true;
+    if (!s->settings->confirms || !bandit_is_among(s->repeated->agreed, s->repeated->n_agreed, arm))
+        return false;
+    BANDIT_LOWER_BOUND(place, s->n_confirmed, k, s->confirmed[k].arm < arm);
+    memmove(s->confirmed + place + 1, s->confirmed + place, (s->n_confirmed - place) * sizeof *s->confirmed);
+    s->confirmed[place] = (bandit_arm_sum){.arm = arm};
+    s->n_confirmed++;
+    return true;
+}
+
 /* Moves rows far above the others behind the kept ones. */
 static void set_aside_far(bandit_sample *s, const bandit_fitted *l, size_t most)
 {
     const double far = 20.0;
     for (size_t i = s->n_kept; i-- > 0 && s->n - s->n_kept < most;)
-        if (value_of(l, &s->rows[i]) > far)
+        if (value_of(l, &s->rows[i]) > far && !confirms(s, i))
             swap_rows(s, i, --s->n_kept);
 }
 
@@ -325,16 +365,18 @@ static bandit_status set_aside(bandit_sample *s, bandit_fitted *l, bandit_error 
         set_aside_far(s, l, most);
     while (s->n - s->n_kept < most) {
         double value;
-        size_t worst = 0;
+        size_t worst = s->n_kept;
         bandit_status status = bandit_sample_fit(s, l, 0, NULL, &value, err);
         if (status != BANDIT_OK)
             return status;
-        for (size_t i = 1; i < s->n_kept; i++)
-            if (s->surprise[i] > s->surprise[worst])
+        for (size_t i = 0; i < s->n_kept; i++)
+            if (!is_confirmed(s, s->rows[i].arm) &&
+                (worst == s->n_kept || s->surprise[i] > s->surprise[worst]))
                 worst = i;
-        if (gain_of(s->surprise[worst]) < 12.0)
+        if (worst == s->n_kept || gain_of(s->surprise[worst]) < 12.0)
             break;
-        swap_rows(s, worst, --s->n_kept);
+        if (!confirms(s, worst))
+            swap_rows(s, worst, --s->n_kept);
     }
     return BANDIT_OK;
 }
@@ -405,13 +447,14 @@ static int compare_rows(const void *a, const void *b)
 
 static bandit_status keep_aside(const bandit_sample *s, bandit_fitted *out, bandit_error *err)
 {
-    size_t n = s->n - s->n_kept;
+    size_t n_strays = s->n - s->n_kept, n = n_strays + s->n_confirmed;
     if (n == 0)
         return BANDIT_OK;
     out->aside = bandit_alloc(n, sizeof *out->aside);
     if (!out->aside)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    memcpy(out->aside, s->rows + s->n_kept, n * sizeof *out->aside);
+    memcpy(out->aside, s->rows + s->n_kept, n_strays * sizeof *out->aside);
+    memcpy(out->aside + n_strays, s->confirmed, s->n_confirmed * sizeof *out->aside);
     qsort(out->aside, n, sizeof *out->aside, compare_rows);
     for (size_t i = 0; i < n; i++) { /* an arm may have been set aside both before and now */
         if (out->n_aside > 0 && out->aside[out->n_aside - 1].arm == out->aside[i].arm) {
@@ -427,11 +470,14 @@ static bandit_status keep_aside(const bandit_sample *s, bandit_fitted *out, band
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
 bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const bandit_fit_settings *settings,
-                           const bandit_ledger *ledger, const bandit_told_errors *errors, double within,
-                           double within_degrees, const bandit_executor *executor, bandit_error *err)
+                           const bandit_ledger *ledger, const bandit_told_errors *errors,
+                           const bandit_repeated *repeated, const bandit_executor *executor,
+                           bandit_error *err)
 {
-    bandit_sample s = {
-        .settings = settings, .executor = executor, .errors = errors && errors->n > 0 ? errors : NULL};
+    bandit_sample s = {.settings = settings,
+                       .executor = executor,
+                       .errors = errors && errors->n > 0 ? errors : NULL,
+                       .repeated = repeated};
     double all;
     bandit_status status = bandit_fitted_copy(out, from, err);
     out->least_error = 0.0;
@@ -446,8 +492,9 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
         standardize(out, &s);
     if (!settings->learn_noise)
         out->noise = bandit_fit_given_noise(settings, out->scale);
-    s.within = within / out->scale / out->scale; /* the square of a scale may overflow, so divide twice */
-    s.within_degrees = within_degrees;
+    s.within =
+        repeated->within / out->scale / out->scale; /* the square of a scale may overflow, so divide twice */
+    s.within_degrees = repeated->degrees;
     for (size_t i = 0; i < s.n_repeats; i++) {
         s.repeats[i].squares = s.repeats[i].squares / out->scale / out->scale;
         s.repeats[i].variance = s.repeats[i].variance / out->scale / out->scale;

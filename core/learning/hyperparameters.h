@@ -34,7 +34,8 @@
  * it. Each suspect that is set aside counts as a draw from a broad distribution, which 2 % of rewards have. A
  * new peak that a shorter lengthscale explains therefore stays. The pulls of an arm so far are set aside; its
  * later pulls count, and every fit decides again. Warped rewards more than 20 ranges above the median are
- * always suspects, because a warp fitted to them might hide them.
+ * always suspects, because a warp fitted to them might hide them. Since revision 2, a repeat with the same reward
+ * confirms an arm that is set aside, or would be: all its pulls count from then on.
  *
  * A result may have a reported standard error e, which is that of its mean if it stands for several pulls. A
  * pull then has the variance tau + e^2, where tau is the noise that remains. A row of the fit has the pulls
@@ -64,6 +65,7 @@ typedef struct bandit_fit_settings {
     bool learn_lengthscale, learn_noise, standardize, warp;
     bool better_half;              /* the unit of the warp may be that of the better half of the rewards */
     bool in_turn;                  /* and every other fit may have a finer one */
+    bool confirms;                 /* an equal repeat ends that a reward is set aside: step 2 */
     const double *lengthscales;    /* as given: n_lengthscales; borrowed. NULL if they are learned */
     size_t n_lengthscales;         /* number of lengthscales of the fit */
     size_t *group;                 /* for each feature, the index of its lengthscale; owned */
@@ -83,7 +85,8 @@ typedef struct bandit_fitted {
     double least_error;   /* e^2 counts as at least this, in the units of the rewards */
     double *lengthscales; /* n_lengthscales; owned */
     size_t n_lengthscales;
-    bandit_arm_sum *aside; /* n_aside: outliers, ascending by arm; owned */
+    bandit_arm_sum
+        *aside; /* n_aside: outliers, ascending by arm, and confirmed arms, with the count 0; owned */
     size_t n_aside;
     uint64_t fitted_on; /* number of rewards; 0: the values are the peak of the priors */
     /* The weight of each source, in standardized rewards: sum_i w_i m_i(x) is the prior mean. */
@@ -95,17 +98,31 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
                                        const bandit_arms *arms, bandit_error *err);
 void bandit_fit_settings_clear(bandit_fit_settings *settings);
 
+/* Two rewards are the same if they differ by at most this. */
+static inline double bandit_fitted_tolerance(const bandit_fitted *fitted)
+{
+    return 1e-10 * fitted->scale;
+}
+
 /* The peak of the priors, for a study without rewards. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_fitted_prior(bandit_fitted *out, const bandit_fit_settings *settings, bandit_error *err);
 void bandit_fitted_clear(bandit_fitted *fitted);
 
-/* Fits all rewards so far, at least one. `from` is the previous fit. `within` is the sum of squares of
- * rewards about the means of their arms, `within_degrees` its degrees of freedom. The time is bounded: a fit
- * uses at most 256 arms exactly, or at most a thousand with 128 inducing points. The result does not depend
- * on the executor. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *out is then empty. */
+/* What repeated evaluations show: the sum of squares of rewards about the means of their arms, and its degrees of
+ * freedom. `agreed`: n_agreed arms, ascending, that newly have a second reward that is the same as the first. */
+typedef struct bandit_repeated {
+    double within, degrees;
+    const uint32_t *agreed;
+    size_t n_agreed;
+} bandit_repeated;
+
+/* Fits all rewards so far, at least one. `from` is the previous fit. The time is bounded: a fit uses at most 256 arms
+ * exactly, or at most a thousand with 128 inducing points. The result does not depend on the executor. Errors:
+ * BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *out is then empty. */
 bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const bandit_fit_settings *settings,
-                           const bandit_ledger *ledger, const bandit_told_errors *errors, double within,
-                           double within_degrees, const bandit_executor *executor, bandit_error *err);
+                           const bandit_ledger *ledger, const bandit_told_errors *errors,
+                           const bandit_repeated *repeated, const bandit_executor *executor,
+                           bandit_error *err);
 
 /* The slope of bandit_fitted_fold at y: the factor by which it multiplies small differences. */
 double bandit_fitted_slope(const bandit_fitted *fitted, double y);

@@ -15,6 +15,9 @@ typedef struct bandit_sample {
     size_t n;
     bandit_arm_sum *rows; /* n: as reported; the rows that are kept come first, then those set aside */
     size_t n_kept;
+    bandit_arm_sum
+        *confirmed; /* n_confirmed: arms that are not set aside again, ascending; their counts are 0 */
+    size_t n_confirmed;
     double *told;           /* n: squared error of a pull, in the units of the rewards; 0: none was
                                reported */
     bandit_arm_sum *former; /* n_former: the rows that the previous fit in judge kept */
@@ -31,6 +34,7 @@ typedef struct bandit_sample {
     bandit_fit_within *repeats; /* n_repeats: within the rows that have reported errors */
     size_t n_repeats;
     const bandit_told_errors *errors; /* NULL: none were reported */
+    const bandit_repeated *repeated;
 } bandit_sample;
 
 /* Prepares values, counts and points of the kept rows for the fit. */

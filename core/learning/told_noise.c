@@ -99,7 +99,7 @@ bandit_arm_sum bandit_fitted_counted(const bandit_fitted *l, const bandit_arm_su
     size_t first, n = errors ? bandit_told_errors_of(errors, sum->arm, &first) : 0;
     const bandit_arm_sum *aside = bandit_sum_of(l->aside, l->n_aside, sum->arm);
     bandit_arm_sum left = *sum;
-    bool part = aside && aside->count <= left.count;
+    bool part = aside && aside->count > 0 && aside->count <= left.count;
     if (n > 0) {
         bandit_arm_sum rest = *sum;
         double precision = 0.0, weighted = 0.0;

@@ -60,7 +60,9 @@ static double milliseconds(size_t n, size_t d, size_t stray)
     must(bandit_fitted_prior(&prior, &how, &err), &err);
     must(bandit_ledger_add(&ledger, &none, n, results, n, &err), &err);
     double start = cpu_seconds();
-    must(bandit_refit(&learned, &prior, &how, &ledger, NULL, 0.0, 0.0, &bandit_executor_serial, &err), &err);
+    must(bandit_refit(&learned, &prior, &how, &ledger, NULL, &(bandit_repeated){0}, &bandit_executor_serial,
+                      &err),
+         &err);
     double spent = 1e3 * (cpu_seconds() - start);
     bandit_fitted_clear(&learned);
     bandit_fitted_clear(&prior);

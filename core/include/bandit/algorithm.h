@@ -109,7 +109,9 @@ enum { BANDIT_MOST_METRICS = 13 };
 /* Which corrections of the rules of algorithms apply. A correction that changes picks has a revision of its own or
  * shares one that no stored study has yet, so that stored studies keep their picks:
  * 1  none: as studies that were created before revisions existed
- * 2  several metrics on a list: every arm that may be the best is looked at (several_list.c, pop_block) */
+ * 2  where arms with a result are not picked again, this includes arms whose results are all set aside as outliers
+ *    (refitting_repeats.c, several_engine.c), and an equal repeat ends that they are (hyperparameters.h);
+ *    several metrics on a list: every arm that may be the best is looked at (several_list.c, pop_block) */
 enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 2 };
 
 /* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */

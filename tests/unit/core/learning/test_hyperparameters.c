@@ -257,7 +257,8 @@ static void learn(learner *x, size_t n, const double *means, const uint64_t *cou
         x->sums[i] = (bandit_arm_sum){.arm = i, .count = count, .sum = (double)count * means[i]};
         ledger.observations += count;
     }
-    must(bandit_refit(&next, &x->learned, &x->how, &ledger, NULL, 0.0, 0.0, &bandit_executor_serial, &err),
+    must(bandit_refit(&next, &x->learned, &x->how, &ledger, NULL, &(bandit_repeated){0},
+                      &bandit_executor_serial, &err),
          &err);
     bandit_fitted_clear(&x->learned);
     x->learned = next;

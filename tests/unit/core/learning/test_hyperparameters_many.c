@@ -88,7 +88,8 @@ static void fits_of_many_arms_are_sparse(void **state)
         must(bandit_arms_finish(arms, BANDIT_SCALING_NONE, n, &err), &err);
         must(bandit_fit_settings_init(&how, &o, arms, &err), &err);
         must(bandit_fitted_prior(&prior, &how, &err), &err);
-        must(bandit_refit(&learned, &prior, &how, &ledger, NULL, 0.0, 0.0, &bandit_executor_serial, &err),
+        must(bandit_refit(&learned, &prior, &how, &ledger, NULL, &(bandit_repeated){0},
+                          &bandit_executor_serial, &err),
              &err);
         assert_int_equal(learned.n_aside, 0);
         bandit_hyperparameters h =

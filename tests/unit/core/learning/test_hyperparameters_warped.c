@@ -57,8 +57,8 @@ static void learn(learner *x, size_t n, const double *rewards)
     bandit_ledger ledger = {.sums = sums, .n = n, .observations = n};
     for (uint32_t i = 0; i < n; i++)
         sums[i] = (bandit_arm_sum){.arm = i, .count = 1, .sum = rewards[i]};
-    must(bandit_refit(&next, &x->learned, &x->how, &ledger, NULL, 0.0, x->within_degrees,
-                      &bandit_executor_serial, &err),
+    must(bandit_refit(&next, &x->learned, &x->how, &ledger, NULL,
+                      &(bandit_repeated){.degrees = x->within_degrees}, &bandit_executor_serial, &err),
          &err);
     bandit_fitted_clear(&x->learned);
     x->learned = next;
