@@ -91,8 +91,8 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "Smallest improvement that counts, in units of the reward.",
            AT_LEAST(0.0), .has_default = true),
     OPTION(AGREEING_REPEATS, agreeing_repeats, REAL,
-           "On candidates and enumerated spaces: the largest share of trials that measure a candidate again as long "
-           "as all candidates that were measured again gave the same value. 0.05 in new studies, 1 in studies that "
+           "The largest share of trials that measure a candidate again as long as all candidates that were measured again "
+           "gave the same value; in an open space since revision 2 only. 0.05 in new studies, 1 in studies that "
            "are older than this option.",
            .low = 0.0, .high = 1.0),
     OPTION(WARP_UNIT, warp_unit, WORD,

@@ -92,7 +92,7 @@ void bandit_refitting_standardize_results(bandit_refitting_engine *e);
 /* The noise that repeated evaluations show, for log_ei on a list, where a model may mistake differences that
  * it cannot follow for noise. It is 0 if all repeats agree, at least two, and either so many would hardly
  * agree by chance (as often as rewards of different arms do) or they are more than the share agreeing_repeats
- * of all results. Otherwise as bandit_refitting_noise. */
+ * of all results. Otherwise as bandit_refitting_noise. Since revision 2 also in an open space. */
 double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l,
                                    const bandit_ledger *ledger, double within, double degrees);
 

@@ -31,7 +31,7 @@ double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandi
     const double same = bandit_fitted_tolerance(l), unlikely = 0.01;
     const bandit_options *options = &e->base.options;
     bool asks = options->algorithm == BANDIT_LOG_EI && e->settings.learn_noise &&
-                !bandit_arms_is_open_space(e->base.arms);
+                (e->base.options.revision >= 2 || !bandit_arms_is_open_space(e->base.arms));
     /* Require at least two, because one may agree by chance. */
     bool agree = degrees >= 2.0 && within <= degrees * same * same;
     if (asks && l->unit_noise == l->noise && agree &&

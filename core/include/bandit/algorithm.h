@@ -111,6 +111,7 @@ enum { BANDIT_MOST_METRICS = 13 };
  * 1  none: as studies that were created before revisions existed
  * 2  where arms with a result are not picked again, this includes arms whose results are all set aside as outliers
  *    (refitting_repeats.c, several_engine.c), and an equal repeat ends that they are (hyperparameters.h);
+ *    in an open space repeats that agree show that there is no noise (refitting_repeats.c);
  *    several metrics on a list: every arm that may be the best is looked at (several_list.c, pop_block) */
 enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 2 };
 
@@ -151,8 +152,8 @@ typedef struct bandit_options {
     double scale;       /* divides a Thompson sample's width; > 0 */
     double epsilon;     /* epsilon_greedy; in [0, 1] */
     double zeta;        /* gp_ei, gp_pi; >= 0, in reward units */
-    /* log_ei on a list: while all repeated evaluations of candidates have agreed, at most this share of all
-     * results are repeats; in [0, 1]. Studies that were created before this option existed have the value 1:
+    /* log_ei on a list, and since revision 2 in a space: while all repeated evaluations have agreed, at most this share of
+     * all results are repeats; in [0, 1]. Studies that were created before this option existed have the value 1:
      * no limit. */
     double agreeing_repeats;
     size_t population;               /* regularized_evolution; >= 1 */

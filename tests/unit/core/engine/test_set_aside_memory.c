@@ -73,10 +73,10 @@ static void make_arms(study *s)
 }
 
 /* A study that knows KNOWN results, among them the peak. */
-static void open_study(study *s, bool list, size_t n_metrics, size_t revision)
+static void open_study(study *s, bool list, size_t n_metrics, double peak, size_t revision)
 {
     bandit_error err;
-    *s = (study){.options = BANDIT_OPTIONS_INIT, .list = list, .peak = n_metrics > 1 ? 300.0 : 3.0};
+    *s = (study){.options = BANDIT_OPTIONS_INIT, .list = list, .peak = peak};
     make_arms(s);
     learner_options(&s->options, BANDIT_LOG_EI);
     s->options.agreeing_repeats = 0.05;
@@ -134,7 +134,7 @@ static size_t repeats(bool list, size_t n_metrics, size_t revision)
 {
     size_t n = 0;
     study s;
-    open_study(&s, list, n_metrics, revision);
+    open_study(&s, list, n_metrics, n_metrics > 1 ? 300.0 : 3.0, revision);
     assert_int_equal(set_aside(&s), 1);
     for (size_t i = 0; i < TRIALS; i++) {
         uint32_t arm = pick(&s);
@@ -169,7 +169,7 @@ static void an_equal_repeat_confirms(void **unused)
     (void)unused;
     for (size_t revision = 1; revision <= 2; revision++) {
         study s;
-        open_study(&s, false, 1, revision);
+        open_study(&s, false, 1, 3.0, revision);
         size_t again = 0;
         bandit_result equal = measured(&s, 0), other = equal;
         other.reward = 0.0;
@@ -181,16 +181,44 @@ static void an_equal_repeat_confirms(void **unused)
         }
         assert_true(revision == 1 ? again > 0 : again == 0); /* it stays confirmed */
         close_study(&s);
-        open_study(&s, false, 1, revision);
+        open_study(&s, false, 1, 3.0, revision);
         learner_begin(s.engine, &other, 1);
         assert_true(set_aside(&s) > 0);
         close_study(&s);
     }
 }
 
+/* How many of TRIALS trials in a space measure a point again that has a result. */
+static size_t all_repeats(size_t revision, double peak)
+{
+    size_t n = 0;
+    study s;
+    open_study(&s, false, 1, peak, revision);
+    for (size_t i = 0; i < TRIALS; i++) {
+        size_t known = bandit_arms_count(s.arms);
+        uint32_t arm = pick(&s);
+        n += arm < known;
+        bandit_result result = measured(&s, arm);
+        learner_begin(s.engine, &result, 1);
+    }
+    close_study(&s);
+    return n;
+}
+
+/* Lower peaks look like noise, until repeats have agreed. */
+static void repeats_that_agree_are_few_in_a_space(void **unused)
+{
+    (void)unused;
+    for (double peak = 0.25; peak <= 4.0; peak *= 2.0) {
+        assert_true(all_repeats(1, peak) >= 6);
+        assert_true(all_repeats(2, peak) <= 2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_peak_is_not_measured_again_and_again),
-                                       cmocka_unit_test(an_equal_repeat_confirms)};
+                                       cmocka_unit_test(an_equal_repeat_confirms),
+                                       cmocka_unit_test(repeats_that_agree_are_few_in_a_space)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
