@@ -89,6 +89,13 @@ static size_t default_arm(const bandit_enumerated *l, const bandit_arms *arms)
     return bandit_arms_find(arms, l->coded);
 }
 
+static bool insists_on(const bandit_enumerated *l, const bandit_arms *arms,
+                       const bandit_select_limits *limits, size_t arm)
+{
+    return arm != SIZE_MAX && fits(l, arms, arm, limits->fixed) &&
+           (limits->defaults_or_none || !bandit_is_withheld(limits, (uint32_t)arm));
+}
+
 /* Sets l->withheld to the arms that may not be picked next. Returns how many. */
 static size_t withhold(bandit_enumerated *l, const bandit_engine *engine, const bandit_select_limits *limits,
                        bool repeats)
@@ -97,7 +104,7 @@ static size_t withhold(bandit_enumerated *l, const bandit_engine *engine, const 
     size_t n = 0, w = 0, only = SIZE_MAX;
     if (l->n_met == 0 && engine->batch == 0)
         only = default_arm(l, arms);
-    if (only != SIZE_MAX && !fits(l, arms, only, limits->fixed))
+    if (!insists_on(l, arms, limits, only))
         only = SIZE_MAX;
     for (size_t a = 0; a < arms->n; a++) {
         bool withheld = w < limits->n_withheld && limits->withheld[w] == a;

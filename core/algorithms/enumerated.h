@@ -3,7 +3,8 @@
  *   fixed     points without the fixed values may not be chosen
  *   silence   if the noise is below BANDIT_SILENT times the standard deviation of the prior, a point that was
  *             pulled or is in flight is not picked again while another point may be picked (ours)
- *   defaults  the very first pick is the point of the defaults, if every active parameter has one */
+ *   defaults  the very first pick is the point of the defaults, if every active parameter has one
+ *             and it may be picked */
 #ifndef CORE_ALGORITHMS_ENUMERATED_H
 #define CORE_ALGORITHMS_ENUMERATED_H
 

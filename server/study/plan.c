@@ -348,6 +348,7 @@ store_status plan_again(study *s, const store_event *recorded, store_event *even
     *out = NULL;
     if (!p)
         return STORE_NO_MEMORY;
+    p->found_none = exhausted && n_picks == 0;
     const store_held *held = extends ? &recorded->u.extended.held : &recorded->u.planned.held;
     if (held->n_values > 0) {
         bool fits = held->n_values == (size_t)s->dimension && held->n_picks <= n_picks;

@@ -111,6 +111,8 @@ static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, 
     limits.n_withheld = p->n_withheld;
     limits.failed = p->failed;
     limits.n_failed = p->n_failed;
+    /* while picks differ, the defaults may only be in flight, and may be picked again */
+    limits.defaults_or_none = p->repeats == PICKS_DIFFER || p->found_none;
     if (fixed && p->withheld_fixed) {
         limits.withheld = p->withheld_fixed;
         limits.n_withheld = p->n_withheld_fixed;

@@ -50,6 +50,7 @@ struct plan {
     size_t part;     /* the most picks of a part, if batches are planned in parts; SIZE_MAX: no parts */
     bool in_parts;   /* max_picks is a part of the batch */
     bool replans;    /* replans a recorded batch, however long it takes */
+    bool found_none; /* replans a batch that found no point, perhaps because the defaults were withheld */
     double stops_at; /* by the steady clock: the plan stops then; its picks are handed out, and another plan
                                makes the rest */
     bool stopped;    /* it has stopped at this time, and the rule allows more picks */

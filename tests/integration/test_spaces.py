@@ -5,6 +5,7 @@ import threading
 
 from server import Server
 from support import cases, refusal
+from database_commands import altered, expect_sound
 
 # Conditional parameters in two levels, declared before what they depend on, and names that need escapes.
 NESTED = [
@@ -366,6 +367,68 @@ def test_a_workers_own_trials_with_these_values_come_first(server):
     assert {trial["id"] for trial in client.ask(study, 3, worker="w")["trials"]} == {
         trial["id"] for trial in (one, other, fresh)
     }
+
+
+DEFAULTS = [
+    {"name": "word", "type": "categorical", "values": ["x", "y", "z"], "default": "x"},
+    {"name": "n", "type": "integer", "min": 1, "max": 4, "default": 2},
+]
+
+
+def with_defaults(name="log_ei", **fields):
+    return {**space(DEFAULTS, **fields), "algorithm": {"name": name}}
+
+
+@cases({name: name for name in ("log_ei", "bbkb", "gp_ei", "uniform")})
+def test_the_first_ask_fixes_other_values_than_the_defaults(case):
+    with Server() as server:
+        client = server.client()
+        study = client.create(with_defaults(case))["id"]
+        (trial,) = client.ask(study, fixed={"word": "y"})["trials"]
+        assert trial["parameters"]["word"] == "y", trial
+        client.tell(study, [{"trial": trial["id"], "value": 1}])
+        assert len(client.ask(study, 2)["trials"]) == 2
+        server.stop()
+        expect_sound(server.db, [study])
+
+
+@cases({repeats: repeats for repeats in ("auto", "never")})
+def test_the_defaults_are_infeasible(case):
+    with Server() as server:
+        client = server.client()
+        study = client.create(with_defaults(repeats=case))["id"]
+        defaults = {"word": "x", "n": 2}
+        client.post(f"/v1/studies/{study}/trials", {"parameters": defaults})
+        (trial,) = client.ask(study)["trials"]
+        assert trial["parameters"] == defaults, trial
+        client.tell(study, [{"trial": 1, "state": "infeasible"}])
+        (trial,) = client.ask(study)["trials"]
+        assert trial["parameters"] != defaults, trial
+        server.stop()
+        expect_sound(server.db, [study])
+
+
+def test_a_log_in_which_the_first_ask_got_nothing(server):
+    """Earlier versions found no point with other values than the defaults, and recorded this."""
+    client = server.client()
+    study = client.create(with_defaults("uniform"))["id"]
+    client.ask(study, fixed={"word": "y"})
+    lines = client.get(f"/v1/studies/{study}/export").body.decode().splitlines()
+    assert json.loads(lines[-2])["type"] == "trial_issued", lines[-2]
+    nothing = {"size": 0, "ratio": 1.0, "stop_rule": "exhausted", "picks": [], "held_picks": 0}
+    header, *rest = altered(lines[:-2], "batch_planned", lambda payload: payload.update(nothing))
+    entries = json.loads(rest[-1])["seq"]
+    lines = [json.dumps({**json.loads(header), "entries": entries}), *rest, json.dumps({"end": entries})]
+    with Server() as other:
+        answer = other.client().post("/v1/studies", "\n".join(lines), content_type="application/x-ndjson")
+        assert answer.status == 201, answer
+        other.stop()
+        expect_sound(other.db, [study])
+        other.start()
+        (trial,) = other.client().ask(study, fixed={"word": "y"})["trials"]
+        assert trial["parameters"]["word"] == "y", trial
+        other.stop()
+        expect_sound(other.db, [study])
 
 
 def test_a_repeated_fixed_ask_gets_the_same(server):

@@ -159,6 +159,9 @@ typedef struct bandit_select_limits {
      * that is not fixed. NULL: none is. Parameters that cannot be active with these values stay inactive.
      * Borrowed. */
     const double *fixed;
+    /* In an enumerated space whose parameters have defaults: choose nothing while their point would be the first pick,
+     * but is withheld. Otherwise another point is chosen. */
+    bool defaults_or_none;
 } bandit_select_limits;
 
 #define BANDIT_SELECT_LIMITS_INIT                                                                            \

@@ -167,6 +167,34 @@ static void what_is_withheld_is_not_picked(void **state)
     }
 }
 
+/* If the point of the defaults itself is withheld, another one is first. The caller may forbid that. */
+static void other_points_are_first_without_the_defaults(void **state)
+{
+    study s;
+    bandit_selection selection;
+    bandit_pick picks[3];
+    uint32_t withheld[POINTS], n = 0;
+    (void)state;
+    open_study(&s, 0.1, true, 2.0, 1.0);
+    begin(&s, NULL, 0);
+    for (uint32_t a = 0; a < POINTS; a++) {
+        if (s.points[a][1] == 2.0)
+            withheld[n++] = a;
+    }
+    bandit_select_limits limits = {
+        .max_picks = 3, .remaining = 9, .beyond_bound = true, .withheld = withheld, .n_withheld = n};
+    for (int none = 1; none >= 0; none--) {
+        bandit_error err;
+        limits.defaults_or_none = none;
+        must(bandit_engine_select(s.engine, &limits, &bandit_executor_serial, picks, &selection, &err), &err);
+        assert_int_equal(selection.n_picks, none ? 0 : 3);
+        assert_true(!none || selection.stop_rule == BANDIT_STOP_EXHAUSTED);
+    }
+    for (size_t i = 0; i < 3; i++)
+        assert_true(s.points[picks[i].arm][1] != 2.0);
+    close_study(&s);
+}
+
 /* A hundredth of the prior's deviation is so little noise that no point is looked at twice, told or out, in
  * this batch or one before; until all have been. Above that, the best may be. */
 static void silent_points_are_picked_once(void **state)
@@ -242,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_defaults_are_first),
+        cmocka_unit_test(other_points_are_first_without_the_defaults),
         cmocka_unit_test(what_is_withheld_is_not_picked),
         cmocka_unit_test(silent_points_are_picked_once),
         cmocka_unit_test(limits_are_kept),
