@@ -105,9 +105,9 @@ wire_status wire_decode_measurement(wire_measurement *out, const char *body, siz
 /* {"should_stop": …} */
 void wire_encode_measurement_answer(wire_writer *w, bool should_stop);
 
-/* POST …/trials/{n}/amend: {"value" | "values" | "state": "failed" | "infeasible", "reason"} */
+/* POST …/trials/{n}/amend: {"value" | "values" | "state": "failed" | "infeasible", "repeats", "reason"} */
 typedef struct wire_amendment {
-    wire_result result; /* without trial, attempt, repeats, retry and metadata */
+    wire_result result; /* without trial, attempt, retry and metadata */
 } wire_amendment;
 
 wire_status wire_decode_amendment(wire_amendment **out, const char *body, size_t size, wire_errors *errors);

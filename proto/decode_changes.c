@@ -248,6 +248,7 @@ static void fill_amendment(wire_decoder *d, json_t *body, void *out)
         result->outcome = state == 0 ? WIRE_FAILED : WIRE_INFEASIBLE;
         wire_forbid(&o, "value", "cannot be given together with state");
         wire_forbid(&o, "values", "cannot be given together with state");
+        wire_forbid(&o, "repeats", "cannot be given together with state");
         wire_forbid_std_errors(&o, "cannot be given together with state");
     } else if (wire_has(&o, "values")) {
         wire_forbid(&o, "value", "cannot be given together with values");
@@ -255,8 +256,10 @@ static void fill_amendment(wire_decoder *d, json_t *body, void *out)
     } else {
         result->has_value = wire_take_real(&o, "value", WIRE_REQUIRED, &wire_value, &result->value);
     }
-    if (!wire_has(&o, "state"))
+    if (!wire_has(&o, "state")) {
+        wire_take_given_integer(&o, "repeats", 1, WIRE_MAX_REPEATS, &result->repeats);
         wire_fill_std_errors(&o, result);
+    }
     wire_take_string(&o, "reason", WIRE_OPTIONAL, 0, WIRE_MAX_REASON, &result->reason);
     wire_object_close(&o);
 }

@@ -180,7 +180,7 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, wire_row_orig
     wire_cell(w, trial->worker ? trial->worker : "");
     wire_cell(w, trial->reason ? trial->reason : "");
     write_time(w, trial->told_at);
-    wire_integer_value(w, trial->repeats > 1 ? trial->repeats : 1);
+    wire_integer_value(w, trial->has_value && trial->repeats > 1 ? trial->repeats : 1);
     write_recorded(w, study, trial->recorded);
     wire_cell(w, origins[origin]);
     write_number(w, imported, observation);

@@ -75,7 +75,8 @@ static void encode_members(wire_writer *w, const wire_trial *trial)
         wire_time_member(w, "lease_expires_at", trial->lease_expires_at);
     if (trial->has_value)
         wire_real_member(w, "value", trial->value);
-    encode_told_with(w, trial->objective, trial->value, trial->recorded, trial->repeats, trial->metadata);
+    encode_told_with(w, trial->objective, trial->value, trial->recorded,
+                     trial->has_value ? trial->repeats : 1, trial->metadata);
     encode_cost(w, trial->cost);
     wire_optional_string(w, "reason", trial->reason);
     if (trial->told_at != 0)
@@ -143,7 +144,8 @@ static void encode_amended(wire_writer *w, const wire_amended *amended)
     wire_string_member(w, "state", amended->state);
     if (amended->has_value)
         wire_real_member(w, "value", amended->value);
-    encode_told_with(w, amended->objective, amended->value, amended->recorded, 1, NULL);
+    encode_told_with(w, amended->objective, amended->value, amended->recorded,
+                     amended->has_value ? amended->repeats : 1, NULL);
     wire_optional_string(w, "reason", amended->was_reason);
     wire_object_end(w);
     wire_object_end(w);

@@ -23,7 +23,7 @@ typedef struct wire_trial {
     double value;
     const wire_metric *objective; /* with recorded values: its name */
     const char *recorded;         /* values of recorded metrics, a JSON object's text; "" or NULL: none */
-    int64_t repeats;              /* 0 and 1 are left out */
+    int64_t repeats;              /* of the value; 0 and 1 are left out */
     double cost;                  /* 0 is left out */
     const char *metadata;         /* JSON object text; "" or NULL: left out */
     const char *reason;           /* "" or NULL: left out */
@@ -58,6 +58,7 @@ typedef struct wire_amended {
     const char *state;  /* the replaced state, and below the replaced values */
     bool has_value;
     double value;
+    int64_t repeats; /* of the value; 1 is left out */
     const wire_metric *objective;
     const char *recorded, *was_reason;
 } wire_amended;

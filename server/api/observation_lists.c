@@ -119,6 +119,7 @@ static void take_amendment(void *arg, const store_amendment *row)
                               .state = trial_state_name(row->was),
                               .has_value = row->had_value,
                               .value = row->value,
+                              .repeats = row->repeats,
                               .objective = l->of.objective,
                               .recorded = strdup(row->recorded),
                               .was_reason = strdup(row->was_reason)};

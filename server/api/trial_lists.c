@@ -289,6 +289,7 @@ static void take_amendment(void *arg, const store_amendment *row)
                               .state = trial_state_name(row->was),
                               .has_value = row->had_value,
                               .value = row->value,
+                              .repeats = row->repeats,
                               .objective = h->objective,
                               .recorded = copy_text(h, row->recorded),
                               .was_reason = copy_text(h, row->was_reason)};

@@ -163,6 +163,7 @@ bool rebuild_check_trial_amended(rebuild *r, store_event *event, rebuild_problem
         return rebuild_refuse(p, "best_candidate", "there is no candidate %lld", (long long)candidate);
     return rebuild_check_trial(r, p, event->u.amended.trial) &&
            check_result(event->u.amended.state, event->u.amended.has_value, event->u.amended.value, p) &&
+           check_repeats(event->u.amended.repeats, p) &&
            check_value(p, "best_value", event->u.amended.best_value) &&
            rebuild_check_text(p, "reason", event->u.amended.reason, WIRE_MAX_REASON) &&
            check_recorded(r, event->u.amended.has_value, event->u.amended.recorded, p);

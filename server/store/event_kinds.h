@@ -70,6 +70,7 @@ extern const event_kind event_text_unless_empty;
 extern const event_kind event_integer;
 extern const event_kind event_integer_or_0;  /* 0 if an older entry does not have it */
 extern const event_kind event_repeats;       /* at least 1; 1 if it is missing; 0 is copied as 1 */
+extern const event_kind event_repeats_or_0;  /* at least 1; left out when it is 0 */
 extern const event_kind event_attempt;       /* int32_t, at least 1 */
 extern const event_kind event_attempt_or_0;  /* int32_t, at least 0 */
 extern const event_kind event_candidate;     /* uint32_t */

@@ -21,6 +21,7 @@ _Static_assert(sizeof(size_t) == sizeof(int64_t), "lengths of arrays are either"
 #define INTEGER(member)                   &event_integer, AT(int64_t, member), 0, NULL
 #define INTEGER_OR_0(member)              &event_integer_or_0, AT(int64_t, member), 0, NULL
 #define REPEATS(member)                   &event_repeats, AT(int64_t, member), 0, NULL
+#define REPEATS_OR_0(member)              &event_repeats_or_0, AT(int64_t, member), 0, NULL
 #define ATTEMPT(member)                   &event_attempt, AT(int32_t, member), 0, NULL
 #define ATTEMPT_OR_0(member)              &event_attempt_or_0, AT(int32_t, member), 0, NULL
 #define CANDIDATE(member)                 &event_candidate, AT(uint32_t, member), 0, NULL
@@ -183,6 +184,7 @@ static const event_member trial_amended[] = {
     {"trial", INTEGER(amended.trial)},
     {"state", TRIAL_STATE(amended.state)},
     {"value", RESULT_IF(amended.value, amended.has_value)},
+    {"repeats", REPEATS_OR_0(amended.repeats)},
     {"recorded", TEXT(amended.recorded)},
     {"reason", TEXT(amended.reason)},
     {"best_trial", INTEGER(amended.best_trial)},

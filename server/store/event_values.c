@@ -151,6 +151,20 @@ static void copy_repeats(arena *a, const event_member *m, store_event *event)
 
 const event_kind event_repeats = {write_repeats, read_repeats, copy_repeats};
 
+static void write_repeats_unless_0(wire_writer *w, const event_member *m, const store_event *event)
+{
+    if (*(const int64_t *)event_value(event, m->at) != 0)
+        write_integer(w, m, event);
+}
+
+static void read_repeats_or_0(event_reader *r, const event_member *m, store_event *event)
+{
+    if (is_present(r, m))
+        read_repeats(r, m, event);
+}
+
+const event_kind event_repeats_or_0 = {write_repeats_unless_0, read_repeats_or_0, NULL};
+
 static void write_attempt(wire_writer *w, const event_member *m, const store_event *event)
 {
     wire_key(w, m->name);

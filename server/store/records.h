@@ -362,6 +362,7 @@ typedef struct store_event {
             trial_state state; /* completed, failed, infeasible, stopped */
             bool has_value;
             double value;
+            int64_t repeats; /* the trial's from now on; 0: as before, but 1 without a value */
             const char *recorded;
             const char *reason; /* of the amendment */
             int64_t best_trial; /* the trial with the best result now; 0: none */

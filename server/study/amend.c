@@ -166,8 +166,7 @@ static store_status amend(study *s, trial *t, const told_result *now)
     t->state = now->state;
     t->has_value = now->has_value;
     t->value = now->has_value ? now->value : 0.0;
-    if (!now->has_value)
-        t->repeats = 1;
+    t->repeats = now->repeats; /* also without a value: it may come back */
     if (!text_replace(&t->recorded, now->recorded) ||
         !text_replace(&t->reason, now->has_value ? "" : now->reason))
         return STORE_NO_MEMORY;
@@ -184,14 +183,16 @@ static store_status amend(study *s, trial *t, const told_result *now)
     return status;
 }
 
-static void record_amendment(study *s, const trial *t, uint32_t best_candidate, const char *reason,
-                             int64_t time)
+/* repeats: as of the event. */
+static void record_amendment(study *s, const trial *t, int64_t repeats, uint32_t best_candidate,
+                             const char *reason, int64_t time)
 {
     store_event event = {.type = EVENT_TRIAL_AMENDED, .time = time};
     event.u.amended.trial = t->id;
     event.u.amended.state = t->state;
     event.u.amended.has_value = t->has_value;
     event.u.amended.value = t->value;
+    event.u.amended.repeats = repeats;
     event.u.amended.recorded = t->recorded;
     event.u.amended.reason = reason ? reason : "";
     event.u.amended.best_trial = s->best_trial;
@@ -244,9 +245,10 @@ void study_amend(study *s, study_request *request)
     }
     told_result now = {.has_value = result->has_value,
                        .value = result->value,
-                       .repeats = t->repeats,
+                       .repeats = result->repeats.given ? result->repeats.value : t->repeats,
                        .recorded = recorded,
                        .reason = result->reason};
+    int64_t implied = now.has_value ? t->repeats : 1; /* by an event without repeats */
     if (result->has_value)
         now.state = t->state == TRIAL_STOPPED ? TRIAL_STOPPED : TRIAL_COMPLETED;
     else
@@ -260,7 +262,7 @@ void study_amend(study *s, study_request *request)
         reply_store_problem(request, status);
         goto out;
     }
-    record_amendment(s, t, best->candidate, result->reason, time);
+    record_amendment(s, t, now.repeats == implied ? 0 : now.repeats, best->candidate, result->reason, time);
     study_cancel_barred(s, t->candidate);
     log_event(LOG_INFO, "trial_amended", "study", s->id, "trial", log_format("%lld", (long long)t->id), NULL);
     commit_hold(s->commit, request);

@@ -80,6 +80,8 @@ static bool read_value(const study *s, wire_result *result, const store_imported
     *recorded = NULL;
     if (result->outcome == WIRE_INFEASIBLE)
         wire_errors_add(errors, "/state", "must be \"failed\": it withdraws the imported value");
+    if (result->repeats.given)
+        wire_errors_add(errors, "/repeats", "cannot be amended in an imported result");
     bool fine = result_values_read(s->config, result, "", &read, errors) && errors->n == 0;
     if (fine)
         *recorded = result_values_amended(s->config, result, was->recorded, read);

@@ -6,6 +6,7 @@ import time
 
 from server import Server
 from support import cases, definition, grid, measure, noisy, refusal
+from database_commands import expect_sound
 from test_metrics import Metrics
 
 
@@ -195,6 +196,50 @@ def test_an_amendment_is_shown_and_keeps_what_was(server):
     assert (view["trials_completed"], view["trials_failed"], view["observations"]) == (3, 0, 3), view
     assert view["best"]["value"] == 5
     assert len(client.read(study, f"trials/{second}")["amendments"]) == 3
+
+
+def pulls_of(client, study, candidate):
+    next_batch(client, study)
+    return client.get(f"/v1/studies/{study}/candidates/{candidate}").json["pulls"]
+
+
+@cases({"at once": False, "after a batch": True})
+def test_a_value_that_comes_back_has_its_repeats(case):
+    with Server() as server:
+        client = server.client()
+        study = asynchronous(client)
+        (trial,) = client.ask(study)["trials"]
+        number, candidate = trial["id"], trial["candidate"]
+        client.tell(study, [{"trial": number, "value": 1.0, "repeats": 7}])
+        assert pulls_of(client, study, candidate) == 7
+        answer = amend(client, study, number, {"state": "failed", "reason": "spilt"})
+        assert "repeats" not in answer.json, answer.json
+        if case:
+            assert pulls_of(client, study, candidate) == 0
+            server.kill()
+            server.start()
+            client = server.client()
+        assert amend(client, study, number, {"value": 1.0, "reason": "it was not"}).json["repeats"] == 7
+        assert amend(client, study, number, {"value": 2.0}).json["repeats"] == 7
+        assert pulls_of(client, study, candidate) == 7
+        assert amend(client, study, number, {"value": 2.0, "repeats": 3}).json["repeats"] == 3
+        assert pulls_of(client, study, candidate) == 3
+        assert amend(client, study, number, {"value": 2.0, "repeats": 1}).json.get("repeats") is None
+        assert pulls_of(client, study, candidate) == 1
+        was = [amendment["was"] for amendment in client.read(study, f"trials/{number}")["amendments"]]
+        assert [result.get("repeats") for result in was] == [7, None, 7, 7, 3], was
+        server.stop()
+        expect_sound(server.db, [study])
+
+
+def test_the_repeats_of_an_imported_result_stay(server):
+    client = server.client()
+    study = asynchronous(client)
+    client.post(f"/v1/studies/{study}/observations", {"observations": [{"candidate": 3, "value": 0.5, "repeats": 4}]})
+    path = f"/v1/studies/{study}/observations/1/amend"
+    refusal(client.post(path, {"value": 1, "repeats": 2}), 422, "/repeats")
+    assert client.post(path, {"state": "failed"}).status == 200
+    assert client.post(path, {"value": 1}).json["repeats"] == 4
 
 
 def test_only_what_was_told_can_be_amended(server):

@@ -47,9 +47,9 @@ static const entry entries[] = {
      "'metadata':'{}'}",
      "outdone repeats recorded metadata"},
     {"trial_amended",
-     "{'trial':1,'state':'completed','value':0.5,'recorded':'','reason':'','best_trial':1,"
+     "{'trial':1,'state':'completed','value':0.5,'repeats':2,'recorded':'','reason':'','best_trial':1,"
      "'best_candidate':0,'best_value':0.5,'outdone':true}",
-     "value outdone"},
+     "value repeats outdone"},
     {"trial_estimated", "{'trial':1,'value':0.5,'recorded':''}", ""},
     {"trial_measured", "{'trial':1,'attempt':1,'step':3,'value':0.5}", ""},
     {"observations_added", "{'observations':[[0,2,0.5]]}", ""},
@@ -220,6 +220,7 @@ static void values_out_of_range_are_named(void **state)
         {"trial_told", "repeats", "-2", "repeats"},
         {"trial_amended", "state", "'done'", "state"},
         {"trial_amended", "value", "null", "value"},
+        {"trial_amended", "repeats", "0", "repeats"},
         {"trial_amended", "best_value", "null", "best_value"},
         {"trial_proposed", "candidate", "-1", "candidate"},
         {"trial_proposed", "candidate", "4294967296", "candidate"},

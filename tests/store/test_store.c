@@ -357,7 +357,16 @@ static void results_are_amended_and_repeated(void **state)
     assert_int_equal(store_read_amendments(s, study, 1, 0, take_amendment, &was, NULL), STORE_OK);
     assert_string_equal(was.text, "1:completed:0.5*3'mistaken' 1:failed:-1*1'mistaken' ");
     assert_int_equal(store_read_trial(s, study, 1, suite_take_trial, &trial, NULL), STORE_OK);
-    assert_true(trial.value == 0.125 && trial.told_seq == 8);
+    assert_true(trial.value == 0.125 && trial.repeats == 1 && trial.told_seq == 8);
+    /* An amendment sets the repeats. Without that they stay, unless there is no value. */
+    amendments[0].u.amended.repeats = 5;
+    assert_int_equal(store_fixture_write(lane, amendments, 2, NULL), STORE_OK);
+    assert_int_equal(store_read_trial(s, study, 1, suite_take_trial, &trial, NULL), STORE_OK);
+    assert_int_equal(trial.repeats, 5);
+    amendments[1].u.amended.repeats = 4;
+    assert_int_equal(store_fixture_write(lane, amendments + 1, 1, NULL), STORE_OK);
+    assert_int_equal(store_read_trial(s, study, 1, suite_take_trial, &trial, NULL), STORE_OK);
+    assert_int_equal(trial.repeats, 4);
 
     /* What is not told cannot be amended or told once more, what is not pending not be measured. */
     store_event proposed = {.type = EVENT_TRIAL_PROPOSED, .time = 8000};

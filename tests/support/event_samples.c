@@ -158,6 +158,9 @@ const event_sample event_samples[] = {
            .trial = 5, .state = TRIAL_STOPPED, .has_value = true, .value = -0.0, .reason = ESCAPES,
            .best_trial = 2, .best_candidate = 0, .best_value = -0.0),
 
+    SAMPLE("trial_amended.repeats", EVENT_TRIAL_AMENDED, amended,
+           .trial = 5, .state = TRIAL_FAILED, .repeats = 7, .reason = "spilt"),
+
     SAMPLE("trial_measured", EVENT_TRIAL_MEASURED, measured,
            .trial = 5, .attempt = 2, .step = 100, .value = 0.7),
     SAMPLE("trial_measured.zero", EVENT_TRIAL_MEASURED, measured,

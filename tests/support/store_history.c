@@ -288,6 +288,7 @@ static store_event draw_amended(history *h, int64_t i)
     event.u.amended.trial = i + 1;
     h->state[i] = event.u.amended.state = outcomes[draw(h, 3)];
     h->has_value[i] = event.u.amended.has_value = h->state[i] == TRIAL_COMPLETED;
+    event.u.amended.repeats = draw(h, 2) ? 0 : 1 + (int64_t)draw(h, 5);
     event.u.amended.reason = "the scale was off";
     if (event.u.amended.has_value) {
         event.u.amended.recorded = draw(h, 2) ? "" : "{\"latency\":-3.5e-300}";

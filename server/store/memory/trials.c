@@ -215,7 +215,10 @@ store_status memory_trial_amend(store *base, int64_t number, int64_t seq, const 
     t->state = event->u.amended.state;
     t->has_value = has_value;
     t->value = has_value ? event->u.amended.value : 0.0;
-    t->repeats = has_value ? t->repeats : 1;
+    if (event->u.amended.repeats > 0)
+        t->repeats = event->u.amended.repeats;
+    else if (!has_value)
+        t->repeats = 1;
     bool set = memory_set_text(&t->recorded, event->u.amended.recorded) &&
                memory_set_text(&t->reason, has_value ? "" : event->u.amended.reason);
     return set ? STORE_OK : memory_exhausted(err);

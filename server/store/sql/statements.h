@@ -142,10 +142,10 @@
       "INSERT INTO amendments (study, trial, seq, amended_at, reason, was, value, repeats, recorded, "                         \
       "was_reason) SELECT study, trial, ?3, ?4, ?5, state, value, repeats, recorded, reason FROM trials "                      \
       "WHERE study = ?1 AND trial = ?2")                                                                                       \
-    /* Without a value, the trial counts as one pull again. The amendment's reason becomes the trial's. */                     \
+    /* ?7: the repeats, or 0. The amendment's reason becomes the trial's. */                                                   \
     X(SQL_TRIAL_AMEND,                                                                                                         \
       "UPDATE trials SET state = ?3, value = ?4, recorded = ?5, reason = ?6, "                                                 \
-      "repeats = CASE WHEN ?4 IS NULL THEN 1 ELSE repeats END WHERE study = ?1 AND trial = ?2")                                \
+      "repeats = CASE WHEN ?7 > 0 THEN ?7 WHEN ?4 IS NULL THEN 1 ELSE repeats END WHERE study = ?1 AND trial = ?2")            \
     X(SQL_LATE_INSERT, "INSERT INTO late_results (study, trial, seq, attempt, value, repeats, recorded, "                      \
                        "metadata, told_at, cost) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")                            \
     X(SQL_LATE_OF_TRIAL, "SELECT " LATE_COLUMNS " WHERE l.study = ?1 AND l.trial = ?2 AND l.seq > ?3 "                         \

@@ -245,9 +245,9 @@ store_status sql_trial_amend(store *s, int64_t study, int64_t seq, const store_e
                                   event->u.amended.reason);
     if (status)
         return status;
-    return sql_run(c, err, SQL_TRIAL_AMEND, "iiidtt", study, trial, (int64_t)event->u.amended.state,
+    return sql_run(c, err, SQL_TRIAL_AMEND, "iiidtti", study, trial, (int64_t)event->u.amended.state,
                    event->u.amended.value, event->u.amended.recorded,
-                   event->u.amended.has_value ? "" : event->u.amended.reason);
+                   event->u.amended.has_value ? "" : event->u.amended.reason, event->u.amended.repeats);
 }
 
 store_status sql_measurement_put(store *s, int64_t study, const store_event *event, store_error *err)

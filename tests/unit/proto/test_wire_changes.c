@@ -219,9 +219,10 @@ static void test_amendment(void **state)
     assert_true(a->result.has_value && a->result.value == 0.5);
     assert_string_equal(a->result.reason, "unit");
     wire_amendment_free(a);
-    DECODE(amendment, &a, "{'values':{'a':1,'b':2}}");
+    DECODE(amendment, &a, "{'values':{'a':1,'b':2},'repeats':7}");
     assert_int_equal(a->result.outcome, WIRE_COMPLETED);
     assert_int_equal(a->result.n_values, 2);
+    assert_true(a->result.repeats.given && a->result.repeats.value == 7);
     wire_amendment_free(a);
     DECODE(amendment, &a, "{'state':'failed'}");
     assert_int_equal(a->result.outcome, WIRE_FAILED);
@@ -235,6 +236,8 @@ static void test_amendment(void **state)
         {"{'value':'1'}", "/value", "must be a number"},
         {"{'value':1,'state':'failed'}", "/value", "cannot be given together with state"},
         {"{'values':{'a':1},'state':'failed'}", "/values", "cannot be given together with state"},
+        {"{'repeats':2,'state':'failed'}", "/repeats", "cannot be given together with state"},
+        {"{'value':1,'repeats':0}", "/repeats", "must be at least 1"},
         {"{'value':1,'values':{'a':1}}", "/value", "cannot be given together with values"},
         {"{'state':'stopped'}", "/state", "must be \"failed\" or \"infeasible\""},
         {"{'value':1,'trial':3}", "/trial", "unknown field"},
