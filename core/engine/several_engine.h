@@ -39,6 +39,9 @@ typedef struct bandit_several_space {
     bandit_surface known[BANDIT_MOST_METRICS]; /* of bounded metrics: the surface without picks in flight */
     double *known_on_grid;                     /* n metrics x n_grid: variances of these surfaces */
     double widening; /* of the next pick: the factor by which deviations are multiplied */
+    bool
+        of_context; /* the joint acquisition is that of the fixed context; its arms are points of the grid and, after
+                      * these, the picks in flight (several_context.c) */
     double *values, *coded, *leader, *steps, *shortfall, *slope;
     bandit_feasibility feasibility;
     size_t capacity_known, capacity_values, capacity_shortfall;
@@ -57,6 +60,9 @@ typedef struct bandit_several_engine {
     bandit_joint joint;
     size_t n_joined; /* of `out`, the picks that `joint` includes */
     bool has_joint;  /* `joint` belongs to the current batch */
+    size_t
+        stagnates; /* arms visited since the leader of the arms with results was, when the joint acquisition of this
+                       * batch was started; with one objective in an open space */
     bandit_several_list list;
     bandit_several_space space;
     unsigned char *state;
@@ -84,6 +90,11 @@ void bandit_several_goals(const bandit_several_engine *engine, bandit_metric *go
 
 /* Sets engine->joint to the joint acquisition of the current batch with the picks in flight. */
 bandit_status bandit_several_join(bandit_several_engine *engine, bandit_error *err);
+
+/* For bandit_several_join_context. The first sets engine->joint as above, but without picks in flight. The second adds
+ * the next pick in flight, as an arm with the given number. */
+bandit_status bandit_several_start_joint(bandit_several_engine *engine, bandit_error *err);
+bandit_status bandit_several_join_next(bandit_several_engine *engine, uint32_t number, bandit_error *err);
 
 /* Hallucinates one pick in all metrics' engines, and notes it as in flight. Errors: those of
  * bandit_engine_replay_picks; then the engine is broken. */
@@ -134,10 +145,28 @@ bandit_status bandit_several_explain_space(bandit_several_engine *engine, uint32
                                            const bandit_select_limits *limits, bandit_reason *out,
                                            bandit_error *err);
 
+/* Makes the grid for these values, unless it exists. Needs the surfaces in space.known. Errors: BANDIT_NO_MEMORY,
+ * BANDIT_MEMORY_LIMIT and those of bandit_maximizer_start. */
+bandit_status bandit_several_make_grid(bandit_several_engine *engine, const double *fixed, bandit_error *err);
+
 /* Evaluates n arms in all posteriors, as above; mean and known have a row of engine->n entries for each. The
  * first call in a batch starts the surfaces in space.known. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL. */
 bandit_status bandit_several_look_space(bandit_several_engine *engine, const uint32_t *arms, size_t n,
                                         double *mean, double *known, bandit_error *err);
+
+/* ---- several_context.c --------------------------------------------------------------------------------- */
+
+/* Whether picks with these fixed values compare with what can be reached in their context. */
+bool bandit_several_in_context(const bandit_several_engine *engine, const double *fixed);
+
+/* Sets engine->joint to the joint acquisition in the context, with the picks in flight that have the fixed values. Makes
+ * the grid. */
+bandit_status bandit_several_join_context(bandit_several_engine *engine, const double *fixed,
+                                          bandit_error *err);
+
+/* Sets the coded point of an arm of engine->joint (bandit_joint_front_arm), also if the joint acquisition is that of a
+ * context. False: the grid has no points. */
+bool bandit_several_front_point(const bandit_several_engine *engine, uint32_t arm, double *coded);
 
 /* ---- reasons.c ----------------------------------------------------------------------------------------- */
 

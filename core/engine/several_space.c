@@ -240,14 +240,14 @@ static bandit_status learn_failures(bandit_several_engine *e, const bandit_selec
     return status;
 }
 
-static bandit_status make_grid(bandit_several_engine *e, const double *fixed, bandit_error *err)
+bandit_status bandit_several_make_grid(bandit_several_engine *e, const double *fixed, bandit_error *err)
 {
     bandit_several_space *s = &e->space;
     const bandit_space *space = e->base.arms->space;
     const bandit_ledger *ledger = &batch_of(e, 0)->ledger;
     if (s->ready && same_fixed(e, fixed))
         return BANDIT_OK;
-    s->ready = false;
+    s->ready = s->of_context = false;
     if (!s->fixed && !(s->fixed = bandit_alloc(space->n, sizeof *s->fixed)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     double *coded = bandit_alloc(space->n, sizeof *coded);
@@ -310,8 +310,8 @@ static void look_beside_front(bandit_several_engine *e, uint64_t number)
                 s->steps[i] = fmin(s->steps[i], 0.5 * kernel->lengthscales[at]);
         }
     }
-    bandit_arms_coded(e->base.arms, bandit_joint_front_arm(&e->joint, number), s->leader);
-    s->maximizer.beside = s->leader;
+    bool has = bandit_several_front_point(e, bandit_joint_front_arm(&e->joint, number), s->leader);
+    s->maximizer.beside = has ? s->leader : NULL;
     s->maximizer.steps = s->steps;
 }
 
@@ -327,6 +327,8 @@ static double widening(const bandit_several_engine *e, uint64_t number)
     size_t leader = 0, visited = 0; /* arms up to the leader; they are in the order of their first visit */
     if (joint->k > 1 || joint->seeks_bounds || number % 4 != 3)
         return 1.0;
+    if (e->space.of_context)
+        return fmax(1.0, fmin(widest, (double)e->stagnates / patience));
     for (size_t i = 0; i < joint->n_points; i++)
         if (joint->points[i] > joint->points[leader] + 1e-3)
             leader = i;
@@ -349,10 +351,12 @@ static bandit_status start_choice(bandit_several_engine *e, const bandit_select_
                                   bandit_error *err)
 {
     bandit_several_space *s = &e->space;
-    bandit_status status = bandit_several_join(e, err);
+    bandit_status status = bandit_several_in_context(e, limits->fixed)
+                               ? bandit_several_join_context(e, limits->fixed, err)
+                               : bandit_several_join(e, err);
     s->widening = status == BANDIT_OK ? widening(e, e->base.batch + batch_of(e, 0)->n_picks) : 1.0;
     if (status == BANDIT_OK)
-        status = make_grid(e, limits->fixed, err);
+        status = bandit_several_make_grid(e, limits->fixed, err);
     if (status == BANDIT_OK)
         status = learn_failures(e, limits, err);
     if (status == BANDIT_OK)

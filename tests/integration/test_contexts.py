@@ -109,3 +109,91 @@ def test_small_spaces_and_constraints_go_with_it(server):
         point = trial["parameters"]
         assert point["c"] == k % 10 and point["n"] + point["c"] <= 12, point
         client.tell(study["id"], [{"trial": trial["id"], "value": abs(point["n"] - point["c"])}])
+
+
+UNIT = {"type": "double", "min": 0, "max": 1}
+PLANE = [{"name": "x", **UNIT}, {"name": "y", **UNIT}, {"name": "c", **UNIT, "role": "context"}]
+
+
+def off(point):
+    """Value and distance from what is best in the context; with 1 everything is worse."""
+    error = (point["x"] - 0.3 - 0.3 * point["c"]) ** 2 + (point["y"] - 0.6) ** 2
+    return {"v": -error - 5 * point["c"]}, error
+
+
+def off_front(point):
+    """Two values that are best at y 0.5 and x from 0.2 to 0.8."""
+    x, y, worse = point["x"], point["y"], 3 * point["c"]
+    values = {"v": -((x - 0.2) ** 2) - (y - 0.5) ** 2 - worse, "w": -((x - 0.8) ** 2) - (y - 0.5) ** 2 - worse}
+    return values, abs(y - 0.5) + max(0, 0.2 - x, x - 0.8)
+
+
+def off_bound(point):
+    """What is best is at x + y = 0.6 + 0.4 c; beyond that a bound is broken."""
+    x, y, c = point["x"], point["y"], point["c"]
+    beyond = x + y - 0.6 - 0.4 * c
+    best = max(0.0, (0.8 - 0.4 * c) / 2)  # of each coordinate, from (0.5, 0.9) to the bound
+    error = (x - 0.5) ** 2 + (y - 0.9) ** 2 - 2 * best**2
+    return {"v": -error - 3 * c, "g": beyond}, error if beyond <= 0 else 9
+
+
+V, W = ({"name": name, "goal": "maximize"} for name in "vw")
+POOR = {
+    "a bound": ([{**V, "at_least": -1e6}], off, 1e-4, 1e-2),
+    "a constraint": ([V, {"name": "g", "role": "constraint", "at_most": 0}], off_bound, 1e-3, 1e-2),
+    "two objectives": ([V, W], off_front, 1e-2, 1e-1),
+}
+
+
+def of_plane(metrics, **algorithm):
+    return {
+        "metrics": metrics,
+        "domain": {"type": "space", "parameters": PLANE},
+        "algorithm": {"name": "log_ei", **algorithm},
+        "seed": 1,
+    }
+
+
+@cases({name: (metrics, measure, good, bad) for name, (metrics, measure, good, bad) in POOR.items()})
+def test_a_context_in_which_all_is_worse_is_searched_as_well(server, case):
+    metrics, measure, good, bad = case
+    client = server.client()
+    for revision in (2, 1):
+        study = client.create(of_plane(metrics, **({} if revision == 2 else {"revision": 1})))["id"]
+        errors = []
+        for k in range(40):
+            (trial,) = client.ask(study, fixed={"c": k % 2})["trials"]
+            values, error = measure(trial["parameters"])
+            client.tell(study, [{"trial": trial["id"], "values": values}])
+            errors += [error] * (k % 2)
+        least = min(errors[-10:])
+        assert least < good if revision == 2 else least > bad, (revision, errors)
+
+
+@cases({name: (metrics, measure) for name, (metrics, measure, _, _) in POOR.items()})
+def test_contexts_in_one_batch_across_a_restart(case):
+    """Picks for several contexts are in flight, and the server is killed between them."""
+    metrics, measure = case
+    steps = [(2, 0.0), (1, 1.0), (3, 0.5), (1, 0.0), (2, 1.0)]
+    with Server() as server:
+        client = server.client()
+        whole, halves = (client.create(of_plane(metrics))["id"] for _ in range(2))
+        chosen = {}
+        for study in (whole, halves):
+            chosen[study] = []
+            for number, (count, c) in enumerate(steps * 4):
+                trials = client.ask(study, count, fixed={"c": c})["trials"]
+                assert [trial["parameters"]["c"] for trial in trials] == [c] * count, trials
+                chosen[study] += [trial["parameters"] for trial in trials]
+                for trial in trials if number % 3 == 0 else []:
+                    client.tell(study, [{"trial": trial["id"], "values": measure(trial["parameters"])[0]}])
+                if study == halves and number % 4 != 1:
+                    server.kill()
+                    server.start()
+                    client = server.client()
+        assert chosen[whole] == chosen[halves]
+        last = len(chosen[whole])
+        reasons = [client.read(study, f"trials/{last}/why") for study in (whole, halves)]
+        assert reasons[0]["score"] == reasons[1]["score"] and reasons[0]["rule"] == "joint", reasons
+        server.stop()
+        expect_sound(server.db, [whole, halves])

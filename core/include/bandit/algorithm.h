@@ -112,7 +112,8 @@ enum { BANDIT_MOST_METRICS = 13 };
  * 2  where arms with a result are not picked again, this includes arms whose results are all set aside as outliers
  *    (refitting_repeats.c, several_engine.c), and an equal repeat ends that they are (hyperparameters.h);
  *    in an open space repeats that agree show that there is no noise (refitting_repeats.c);
- *    several metrics on a list: every arm that may be the best is looked at (several_list.c, pop_block) */
+ *    several metrics on a list: every arm that may be the best is looked at (several_list.c, pop_block);
+ *    several metrics in a context: picks are compared within the context (several_context.c) */
 enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 2 };
 
 /* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */

@@ -18,6 +18,22 @@ enum { BATCHES = 3, PICKS = 3, METRICS = 3, STEPS = 5 };
 /* Values beside the first, of all results; engines borrow them. */
 static double others[BATCHES][PICKS][METRICS - 1];
 
+static bool in_contexts; /* the second number of BOX is one, and picks fix it */
+
+static bandit_status make_arms(bandit_arms **out, small_set set)
+{
+    static const bandit_parameter parameters[] = {
+        {.type = BANDIT_PARAMETER_DOUBLE, .min = 0, .max = 1, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_INTEGER,
+         .min = 1,
+         .max = 64,
+         .log = true,
+         .parent = BANDIT_NO_PARENT,
+         .context = true},
+    };
+    return in_contexts ? bandit_arms_new_space(out, parameters, 2, NULL) : small_arms(out, set);
+}
+
 /* A short study: batches with a failure, an amendment, a restored engine and predictions. */
 static bandit_status act(small_set set, const bandit_options *o, bandit_error *err)
 {
@@ -26,7 +42,8 @@ static bandit_status act(small_set set, const bandit_options *o, bandit_error *e
     bandit_result results[PICKS];
     bandit_pick picks[PICKS];
     size_t n = 0;
-    bandit_status status = small_arms(&arms, set);
+    double fixed[] = {NAN, 8.0};
+    bandit_status status = make_arms(&arms, set);
     if (status == BANDIT_OK)
         status = bandit_engine_new(&engine, arms, o, 0, err);
     for (size_t b = 0; b < BATCHES && status == BANDIT_OK; b++) {
@@ -46,7 +63,9 @@ static bandit_status act(small_set set, const bandit_options *o, bandit_error *e
         limits.failed = failed;
         limits.n_failed = b > 0 ? 1 : 0;
         for (n = 0; status == BANDIT_OK && n < PICKS; n += selection.n_picks) {
-            limits.max_picks = PICKS - n;
+            fixed[1] = n % 2 ? 64.0 : 8.0;
+            limits.fixed = in_contexts ? fixed : NULL;
+            limits.max_picks = in_contexts ? 1 : PICKS - n;
             status =
                 bandit_engine_select(engine, &limits, &bandit_executor_serial, picks + n, &selection, err);
             if (status == BANDIT_OK)
@@ -65,7 +84,8 @@ static bandit_status act(small_set set, const bandit_options *o, bandit_error *e
         status = bandit_engine_restore(&again, arms, o, 0, &now, NULL, 0, &bandit_executor_serial, err);
         if (status == BANDIT_OK)
             status = bandit_engine_replay_picks(again, picks, PICKS, &bandit_executor_serial, err);
-        const bandit_select_limits all = BANDIT_SELECT_LIMITS_INIT;
+        bandit_select_limits all = BANDIT_SELECT_LIMITS_INIT;
+        all.fixed = in_contexts ? fixed : NULL;
         bandit_reason reason;
         if (status == BANDIT_OK)
             status = bandit_engine_explain(again, picks[0].arm, &all, &bandit_executor_serial, &reason, err);
@@ -88,6 +108,7 @@ static void fail_each(small_set set, double low)
     bandit_error err = {0};
     o.metrics = metrics;
     o.n_metrics = METRICS;
+    o.revision = BANDIT_LATEST_REVISION;
     assert_int_equal(act(set, &o, &err), BANDIT_OK);
     long before = live, refused = 0;
     for (long n = 0;; n += STEPS) {
@@ -130,6 +151,14 @@ static void in_a_space_that_grows(void **state)
     fail_each(BOX, -1.0);
 }
 
+static void in_contexts_of_a_space(void **state)
+{
+    (void)state;
+    in_contexts = true;
+    fail_each(BOX, -1.0);
+    in_contexts = false;
+}
+
 /* Then the whole space is searched for a point that may keep the bound. */
 static void where_nothing_is_feasible(void **state)
 {
@@ -144,6 +173,7 @@ int main(void)
         cmocka_unit_test(on_a_matrix),
         cmocka_unit_test(in_an_enumerated_space),
         cmocka_unit_test(in_a_space_that_grows),
+        cmocka_unit_test(in_contexts_of_a_space),
         cmocka_unit_test(where_nothing_is_feasible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
