@@ -13,7 +13,8 @@ typedef struct history_transfer {
     /* Of an open space: the coded points of the results, n_points of them. Otherwise see any_point. */
     double *points;
     size_t n_points;
-    bool reversed; /* the other study seeks the opposite end of another metric, such as accuracy instead of errors */
+    bool
+        reversed; /* the other study seeks the opposite end of another metric, such as accuracy instead of errors */
     wire_taken_over shown; /* for the response; its examples are owned here */
 } history_transfer;
 
