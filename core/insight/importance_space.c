@@ -179,6 +179,7 @@ bandit_status bandit_importance_space(bandit_insight *view, bandit_importance *o
         evaluate(&s, s.genes_a, s.genes_b, j, s.mean_ab, s.drawn_ab);
         out[j].total = part(s.mean_a, s.mean_ab, s.n, *variance);
         out[j].first = *variance > 0.0 ? fmax(0.0, 1.0 - part(s.mean_b, s.mean_ab, s.n, *variance)) : 0.0;
+        out[j].total = fmax(out[j].total, out[j].first); /* as the indices are, but for sampling errors */
         out[j].std = deviation(&s);
         status = bandit_pause_status(err);
     }

@@ -220,6 +220,7 @@ static bandit_status plan(outlook *o, bandit_outlook *out, bandit_error *err)
         out->gains[k] = 0.0;
         for (size_t s = DRAWS - LATE_DRAWS; s < DRAWS; s++)
             out->gains[k] += gain_of(o, s, o->best[s]) / LATE_DRAWS;
+        out->gains[k] = fmin(out->gains[k], out->possible); /* which is known from twice as many draws */
     }
     return BANDIT_OK;
 }

@@ -104,6 +104,7 @@ static void an_additive_function_and_a_parameter_that_it_does_not_use(void **sta
     importance(&s, found, &variance);
     for (size_t j = 0; j < 4; j++) {
         assert_near(found[j].first, found[j].total, 0.02);
+        assert_true(found[j].first <= found[j].total); /* sampling errors exceed the difference */
         sum += found[j].first;
     }
     assert_near(sum, 1.0, 0.02);
