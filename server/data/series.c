@@ -13,14 +13,16 @@ typedef struct placed {
 
 typedef struct bucket {
     placed smallest, largest;
+    placed step; /* the last value that changed the best; place -1: none did */
 } bucket;
 
 /* Values are stored in `kept` while they fit, and also in buckets. The number of buckets is chosen so that two points
- * of each bucket, together with the first and the last value, are at most `points` points. When all buckets are full,
+ * of each bucket (three with bounds, where a step of the best need not be an extreme), together with the first and the
+ * last value, are at most `points` points. When all buckets are full,
  * neighbours are merged. */
 struct series {
     size_t points;
-    bool minimize;
+    bool minimize, bounded;
     int64_t count;
     double best;                /* of the values so far; NaN: none */
     const running_costs *costs; /* NULL: not shown */
@@ -62,8 +64,17 @@ void series_free(series *s)
     free(s);
 }
 
+void series_expect_bounds(series *s)
+{
+    assert(s->count == 0);
+    s->max_buckets = (s->points - 2) / 3;
+    s->bounded = true;
+}
+
 static void widen(bucket *into, const bucket *from)
 {
+    if (from->step.place >= 0)
+        into->step = from->step;
     if (from->smallest.point.value < into->smallest.point.value)
         into->smallest = from->smallest;
     if (from->largest.point.value > into->largest.point.value)
@@ -113,7 +124,9 @@ void series_add_bounded(series *s, const wire_series_point *next, bool feasible)
     placed added = {.point = *next, .place = s->count};
     added.point.best = s->best;
     added.point.cost = cost_at(s, next);
-    bucket alone = {added, added};
+    bucket alone = {added, added, added};
+    if (!better)
+        alone.step.place = -1;
     if (s->count == 0)
         s->first = added;
     s->last = added;
@@ -140,6 +153,12 @@ static void keep(series *s, size_t *n, const placed *added)
     s->last_kept = added->place;
 }
 
+static int compare_places(const void *a, const void *b)
+{
+    const placed *const *x = a, *const *y = b;
+    return ((*x)->place > (*y)->place) - ((*x)->place < (*y)->place);
+}
+
 const wire_series_point *series_finish(series *s, size_t *n, int64_t *count)
 {
     *count = s->count;
@@ -150,9 +169,11 @@ const wire_series_point *series_finish(series *s, size_t *n, int64_t *count)
     keep(s, n, &s->first);
     for (size_t i = 0; i < s->n_buckets; i++) {
         const bucket *b = &s->buckets[i];
-        bool ascending = b->smallest.place < b->largest.place;
-        keep(s, n, ascending ? &b->smallest : &b->largest);
-        keep(s, n, ascending ? &b->largest : &b->smallest);
+        const placed *points[] = {&b->smallest, &b->largest, &b->step};
+        size_t of_bucket = s->bounded && b->step.place >= 0 ? 3 : 2;
+        qsort(points, of_bucket, sizeof *points, compare_places);
+        for (size_t k = 0; k < of_bucket; k++)
+            keep(s, n, points[k]);
     }
     keep(s, n, &s->last);
     assert(*n <= s->points);

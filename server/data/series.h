@@ -22,7 +22,10 @@ void series_show_costs(series *s, const running_costs *costs);
  * size, and the smallest and the largest value of each bucket are kept, and the first and the last of all
  * values. */
 void series_add(series *s, const wire_series_point *value);
-/* The same; a value that breaks a bound cannot be the best. While none can, the best is NaN. */
+/* The same; a value that breaks a bound cannot be the best. While none can, the best is NaN. series_expect_bounds must
+ * have been called before the first value; then buckets are larger, and each also keeps the last value that changed the
+ * best. */
+void series_expect_bounds(series *s);
 void series_add_bounded(series *s, const wire_series_point *value, bool feasible);
 
 /* The kept values in their order, borrowed, each with the best of all values up to it. No more values

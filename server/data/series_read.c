@@ -177,6 +177,8 @@ static store_status read_several(series *s, store *from, int64_t study, wire_stu
     *definition = NULL;
     wire_errors_clear(&errors);
     course bounded = {.series = s, .config = config};
+    if (!volumes)
+        series_expect_bounds(s);
     if (status == STORE_OK && volumes)
         status = read_volumes(s, from, study, config);
     else if (status == STORE_OK)

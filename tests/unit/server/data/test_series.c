@@ -116,6 +116,40 @@ static void test_many_values_are_thinned(void **state)
     check(20011, 999, false);
 }
 
+/* Values that break the bounds are the extremes of all buckets. The step of the best must be shown in its own bucket,
+ * so that the best is exact at the end of each. */
+static void test_steps_of_the_best_are_kept(void **state)
+{
+    (void)state;
+    enum { N = 700 };
+    for (size_t points = 10; points <= 100; points += 9) {
+        series *s = series_new(points, false);
+        double best[N + 1];
+        size_t n, at = 0, wrong = 0, width = 1;
+        int64_t count;
+        assert_non_null(s);
+        series_expect_bounds(s);
+        while ((N + width - 1) / width > (points - 2) / 3)
+            width *= 2;
+        for (int64_t i = 0; i < N; i++) {
+            bool feasible = i % 5 == 2;
+            double value = feasible ? (double)(i / 100) : i % 2 ? 1000.0 : -1000.0;
+            const wire_series_point point = {.trial = i + 1, .value = value};
+            series_add_bounded(s, &point, feasible);
+            best[i] = i < 2 ? -1.0 : (double)((i - (i + 3) % 5) / 100);
+        }
+        const wire_series_point *kept = series_finish(s, &n, &count);
+        assert_true(n <= points && count == N);
+        for (size_t end = width - 1; end < N; end += width) {
+            while (at + 1 < n && kept[at + 1].trial <= (int64_t)end + 1)
+                at++;
+            wrong += kept[at].best != best[end];
+        }
+        assert_int_equal(wrong, 0);
+        series_free(s);
+    }
+}
+
 /* Equal values everywhere: a bucket has one point. */
 static void test_a_constant(void **state)
 {
@@ -139,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few_values_are_all_kept),
         cmocka_unit_test(test_many_values_are_thinned),
+        cmocka_unit_test(test_steps_of_the_best_are_kept),
         cmocka_unit_test(test_a_constant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
