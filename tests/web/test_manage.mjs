@@ -139,7 +139,7 @@ async function endedByRule(site) {
     await page.goto(`${site.url}/#/studies/spent`);
     await page.waitForSelector('.badge.active');
     for (let i = 0; i < 3; i++) await site.api.tell('spent', [{ trial: (await site.api.ask('spent', 1, 'w'))[0].id, value: 1, cost: 1 }]);
-    await page.waitForSelector('.notice:has-text("Finished by its rule cost: the results have cost 3 or more. While the rule holds, it ends a reopened study again.")');
+    await page.waitForSelector('.notice:has-text("Finished by its rule cost: the results have cost 3 or more. While the rule holds, it ends a reopened study again")');
     const reopen = () => page.getByRole('button', { name: 'Reopen spent' }).click();
     await reopen();
     await page.locator('dialog:has-text("It was finished by its rule cost")').getByRole('button', { name: 'Reopen' }).click();

@@ -84,12 +84,10 @@ export function isActive(axis, axes, item) {
   return isActive(on, axes, item) && (listed ? listed.includes(value) : value >= min && value <= max);
 }
 
-// A value in the middle of a parameter's range, with few digits if these lie within it.
+// A value in the middle of a parameter's range.
 export function somewhere(axis) {
   const at = places(axis, 3);
-  const middle = at[Math.floor(at.length / 2)];
-  const short = Number(Number(middle).toPrecision(3));
-  return axis.choices || axis.whole || axis.step || !(short >= axis.min && short <= axis.max) ? middle : short;
+  return at[Math.floor(at.length / 2)];
 }
 
 // A value for every active parameter. Conditions may be listed in any order, so it takes several rounds.

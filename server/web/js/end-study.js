@@ -3,7 +3,7 @@ import { remove, studyPath } from './api.js';
 import { confirm } from './ask.js';
 import { h } from './dom.js';
 import { count } from './format.js';
-import { change, endsAgain, trialsOf } from './study-actions.js';
+import { change, trialsOf } from './study-actions.js';
 import { toast } from './widgets.js';
 
 export async function finish(study, done) {
@@ -20,7 +20,7 @@ export async function finish(study, done) {
 export async function reopen(study, done) {
   const sure = !study.state_reason || !study.stop_when || (await confirm({
     title: `Reopen ${study.id}?`,
-    text: `It was finished by its rule ${study.state_reason}. ${endsAgain(study)}`,
+    text: `It was finished by its rule ${study.state_reason}. While the rule holds, it ends a reopened study again. Change the rule with Edit… before you reopen the study.`,
     action: 'Reopen',
     danger: false,
   }));

@@ -5,7 +5,7 @@ import { ago, clock, count, duration, fullTime, number, percent, withUnit } from
 import { troubles } from './health.js';
 import { help } from './help.js';
 import { address, go, here } from './router.js';
-import { actions, endsAgain, hasFront, importedAlone, NONE_KEEPS_BOUNDS, objective, told } from './study-actions.js';
+import { actions, hasFront, importedAlone, NONE_KEEPS_BOUNDS, objective, told } from './study-actions.js';
 import { readSharedSeries, speed } from './series.js';
 import { currentToken, tokenButton } from './token.js';
 import { badge, empty, later, loadingSign, reasonOf, SOON } from './widgets.js';
@@ -175,7 +175,7 @@ function stateNotice(study) {
     return h('p', { class: 'notice' }, 'This study needs its candidates: ', h('a', { href: address('studies', study.id, 'connect') }, 'upload them'), '.');
   if (!study.state_reason) return null;
   if (study.state === 'error') return h('p', { class: 'notice wrong', role: 'alert' }, study.state_reason);
-  return h('p', { class: 'notice' }, study.state === 'finished' ? `Finished by its rule ${study.state_reason}. ${endsAgain(study)}` : study.state_reason);
+  return h('p', { class: 'notice' }, `Finished by its rule ${study.state_reason}. While the rule holds, it ends a reopened study again: change it with Edit….`);
 }
 
 // What needs attention, amber.

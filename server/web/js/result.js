@@ -6,7 +6,9 @@ import { count, number, percent, plural, titleOf, value, withUnit } from './form
 import { address } from './router.js';
 import { pointText } from './pending.js';
 import { bounded, boundsOf, hasBounds, modelledMetrics, NONE_KEEPS_BOUNDS, objective, otherMetrics } from './study-actions.js';
-import { actionButton, facts, table, toast } from './widgets.js';
+import { actionButton, facts, later, table, toast } from './widgets.js';
+
+const settingsText = later(() => import('./settings-text.js'), 'settingsText');
 
 const SHOWN = 8; // settings shown at once; the others are unfolded
 
@@ -18,11 +20,6 @@ export function settingsOf(study, item) {
   return { ...(item.candidate !== undefined && { candidate: item.candidate }), ...(item.key && { key: item.key }), ...(item.point && { point: item.point }) };
 }
 
-export function pythonValue(x) {
-  if (x === null || typeof x === 'boolean') return { null: 'None', true: 'True', false: 'False' }[x];
-  if (Array.isArray(x)) return `[${x.map(pythonValue).join(', ')}]`;
-  return typeof x === 'object' ? `{${Object.entries(x).map(([name, y]) => `${JSON.stringify(name)}: ${pythonValue(y)}`).join(', ')}}` : JSON.stringify(x);
-}
 // The number and the key of a candidate whose settings have names: {} for others, whose settings say what they are.
 export function identityOf(study, item) {
   if (item.candidate === undefined || study.domain.type !== 'candidates' || !study.domain.names || !item.point) return {};
@@ -34,23 +31,14 @@ export function identityList({ candidate, key }) {
   return candidate === undefined ? null : facts([['Candidate', `#${candidate}`], ...(key ? [['Key', key]] : [])]);
 }
 
-const shellWord = (text) => (/^[\w.,:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-const shellText = (x) => (typeof x === 'string' ? x : JSON.stringify(x));
-
-export const FORMATS = [
-  ['JSON', (settings, identity) => JSON.stringify({ ...identity, ...settings }, null, 2)],
-  ['Python', (settings) => `parameters = {\n${Object.entries(settings).map(([name, x]) => `    ${JSON.stringify(name)}: ${pythonValue(x)},\n`).join('')}}`],
-  ['shell', (settings) => Object.entries(settings).map(([name, x]) => shellWord(`--${name}=${shellText(x)}`)).join(' ')],
-];
-
-// identity: of a candidate; it is copied with JSON only, because programs take the settings.
+// identity: of a candidate, for JSON
 export function copyButtons(settings, what, identity = {}) {
-  const copy = ([name, text]) =>
+  const copy = (name) =>
     actionButton(name, { class: 'small', 'aria-label': `Copy ${what} as ${name}` }, async () => {
-      await navigator.clipboard.writeText(text(settings, identity));
+      await navigator.clipboard.writeText(await settingsText(name, settings, identity));
       toast(`Copied ${what} as ${name}.`);
     });
-  return h('div', { class: 'buttons copy' }, h('span', { class: 'muted' }, 'Copy as'), FORMATS.map(copy));
+  return h('div', { class: 'buttons copy' }, h('span', { class: 'muted' }, 'Copy as'), ['JSON', 'Python', 'shell'].map(copy));
 }
 
 // The settings in rows, with the units that the study's parameters have.

@@ -2,13 +2,14 @@
 import { get, list, studyPath } from './api.js';
 import { axesOf, position } from './axes.js';
 import { chart } from './chart.js';
-import { choiceAxis } from './choice-axis.js';
 import { refresher } from './feed.js';
 import { count, plural, titleOf } from './format.js';
 import { address, go } from './router.js';
 import { hasBounds, hasFront, isOutside, objective, otherMetrics } from './study-actions.js';
 import { colour } from './theme.js';
-import { control, guarded, legend, panel, select } from './widgets.js';
+import { control, guarded, later, legend, panel, select } from './widgets.js';
+
+const choiceAxis = later(() => import('./choice-axis.js'), 'choiceAxis');
 
 const MOST = 3000; // trials drawn, the newest
 
@@ -20,10 +21,8 @@ function quantitiesOf(study) {
   return [...[first, ...otherMetrics(study)].map(metric), { key: 'trial', title: 'trial', of: (t) => t.id }, ...axesOf(study).map(parameter)];
 }
 
-function axis(quantity) {
-  const { choices } = quantity;
-  if (!choices) return { label: quantity.title, log: quantity.log };
-  return { label: quantity.title, ...choiceAxis(choices, 8) };
+async function axis({ title, log, choices }) {
+  return choices ? { label: title, ...(await choiceAxis(choices, 8)) } : { label: title, log };
 }
 
 // Dashed lines at the bounds of the two.
@@ -46,7 +45,7 @@ function drawBounds(u, x, y) {
 }
 
 // -> the panel's element, null if the study has less than two metrics
-export function scatterPanel(feed, signal) {
+export async function scatterPanel(feed, signal) {
   const { study } = feed;
   const front = hasFront(study);
   if (!otherMetrics(study).length) return null;
@@ -57,11 +56,11 @@ export function scatterPanel(feed, signal) {
   const view = panel(front ? 'The front' : 'Two metrics', { wide: true });
   let [x, y] = all;
   let drawn = []; // trials, by x
-  const options = () => ({
+  const options = async () => ({
     label: `${y.title} against ${x.title}`,
     height: 320,
-    x: axis(x),
-    y: axis(y),
+    x: await axis(x),
+    y: await axis(y),
     series: [
       { label: y.title, colour: 'c-value', kind: 'points', size: 5 },
       ...(front ? [{ label: 'front', colour: 'c-best', kind: 'points', size: 9 }] : []),
@@ -73,7 +72,7 @@ export function scatterPanel(feed, signal) {
       if (trial) go(address('studies', feed.id, 'trials', trial.id));
     },
   });
-  const plot = chart(view.body, options(), signal);
+  const plot = chart(view.body, await options(), signal);
 
   async function readAll() {
     const [trials, best] = await Promise.all([
@@ -89,9 +88,9 @@ export function scatterPanel(feed, signal) {
   }
   const read = refresher(() => guarded(view, 'a list of trials', readAll, signal), signal, 2000);
   const pick = (label, chosen, take) =>
-    control(label, select(all.map((q) => [q.key, q.title]), chosen.key, (key) => {
+    control(label, select(all.map((q) => [q.key, q.title]), chosen.key, async (key) => {
       take(all.find((q) => q.key === key));
-      plot.change(options());
+      plot.change(await options());
       read();
     }));
   view.tools.append(

@@ -60,9 +60,6 @@ export function bounded(metric, x, text) {
   return isOutside(metric, x) ? h('span', { class: 'alarm', title: `must be ${boundsOf(metric)}` }, text, h('span', { class: 'unseen' }, `, must be ${boundsOf(metric)}`)) : text;
 }
 
-// What happens to a study that a rule has ended, when it is reopened; '' without rules.
-export const endsAgain = (study) => (study.stop_when ? 'While the rule holds, it ends a reopened study again. Change the rule with Edit… before you reopen the study.' : '');
-
 // done('changed') is called afterwards.
 export async function change(study, state, done) {
   await patch(studyPath(study.id), { state });

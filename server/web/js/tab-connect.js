@@ -4,9 +4,9 @@ import { axesOf, somewhere } from './axes.js';
 import { h, replace } from './dom.js';
 import { count } from './format.js';
 import { forkButton } from './fork.js';
-import { pythonValue } from './result.js';
 import { may } from './role.js';
 import { address } from './router.js';
+import { pythonValue } from './settings-text.js';
 import { currentToken } from './token.js';
 import { actionButton, control, facts, panel, reasonOf, toast } from './widgets.js';
 
@@ -25,10 +25,17 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 // The values of all metrics, if there are several: null for one.
 const exampleValues = ({ metrics }) => (metrics?.length > 1 ? Object.fromEntries(metrics.map(({ name }, i) => [name, (i + 1) / 2])) : null);
 
+// A value in the middle, with few digits if these lie within the range.
+function middleOf(axis) {
+  const middle = somewhere(axis);
+  const short = Number(Number(middle).toPrecision(3));
+  return axis.choices || axis.whole || axis.step || !(short >= axis.min && short <= axis.max) ? middle : short;
+}
+
 // A value for each context, which every ask must bring: null without contexts.
 function exampleContexts(study) {
   const contexts = axesOf(study).filter((axis) => axis.context);
-  return contexts.length ? Object.fromEntries(contexts.map((axis) => [axis.name, somewhere(axis)])) : null;
+  return contexts.length ? Object.fromEntries(contexts.map((axis) => [axis.name, middleOf(axis)])) : null;
 }
 
 function curlText(study) {
