@@ -71,6 +71,13 @@ static void group_features(bandit_fit_settings *l, size_t n_given)
             single && j > 0 ? fmax(l->extent[0], extent_of(arms, j)) : extent_of(arms, j);
 }
 
+static double highest_bound(const bandit_metric *metric)
+{
+    if (!metric)
+        return -INFINITY;
+    return metric->high < INFINITY ? metric->high : metric->low < INFINITY ? metric->low : -INFINITY;
+}
+
 bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_options *options,
                                        const bandit_arms *arms, bandit_error *err)
 {
@@ -86,6 +93,7 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
         .better_half = options->warp_unit != BANDIT_WARP_QUARTILES && bandit_arms_is_open_space(arms),
         .in_turn = options->warp_unit == BANDIT_WARP_IN_TURN && bandit_arms_is_open_space(arms),
         .confirms = options->revision >= 2,
+        .highest_bound = highest_bound(options->metric),
         .noise_std = options->noise_std};
     if (options->kernel.type != BANDIT_KERNEL_GAUSSIAN && options->kernel.type != BANDIT_KERNEL_MATERN)
         return BANDIT_OK;

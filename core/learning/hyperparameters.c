@@ -79,7 +79,8 @@ static void standardize(bandit_fitted *out, bandit_sample *s)
         out->low = lowest_read(sorted[0], sorted[n - 1]);
     } else if (n >= 8 && range > 0.0) {
         out->low = low - range;
-        out->high = high + 20.0 * range;
+        out->high =
+            fmax(high, fmin(s->settings->highest_bound, high + BANDIT_FITTED_REACH * range)) + 20.0 * range;
         out->range = range;
     }
     out->offset = bandit_sample_quantile(sorted, n, 0.5);

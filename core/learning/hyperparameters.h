@@ -25,7 +25,8 @@
  * Three steps make it robust. All three are ours; no paper has them.
  *
  * (1) offset and scale are the median and the interquartile range of the means of the arms; low is one range
- * below the lower quartile, high 20 ranges above the upper one. Values below low are folded. Without folding,
+ * below the lower quartile, high 20 ranges above the upper one (since revision 2 also at least 20 above the bounds of
+ * the metric, which is how the model tells values beyond them from others). Values below low are folded. Without folding,
  * the worst points would swamp differences among the good ones; with clipping, there would be no differences
  * among the bad ones.
  *
@@ -70,6 +71,7 @@ typedef struct bandit_fit_settings {
     size_t n_lengthscales;         /* number of lengthscales of the fit */
     size_t *group;                 /* for each feature, the index of its lengthscale; owned */
     double *extent;                /* n_lengthscales; owned */
+    double highest_bound;          /* of the metric; −infinity: none */
     double noise_std;              /* as given, in the units of the rewards; used if noise is not learned */
     const bandit_sources *sources; /* borrowed; NULL: none */
 } bandit_fit_settings;
@@ -181,6 +183,19 @@ static inline double bandit_fitted_unfold(const bandit_fitted *fitted, double y)
     if (!(y < fitted->low))
         return y;
     return fitted->low - fitted->range * expm1(fmin((fitted->low - y) / fitted->range, furthest));
+}
+
+/* Bounds further away count as this far, in scales or quartile ranges, so that squares stay finite. */
+#define BANDIT_FITTED_REACH 1e9
+
+/* A bound as the model uses it: like a reward, but it is not cut at `high`, so that it differs from rewards that are. */
+static inline double bandit_fitted_fold_bound(const bandit_fitted *fitted, double bound)
+{
+    double reach = BANDIT_FITTED_REACH * fitted->scale, furthest = fitted->offset + reach;
+    if (isfinite(fitted->high))
+        furthest = fmax(furthest, fitted->high);
+    bound = fmax(fmin(bound, furthest), fitted->offset - reach);
+    return !fitted->warped && bound > fitted->high ? bound : bandit_fitted_fold(fitted, bound);
 }
 
 /* The affine part: (y − shift) / unit. */

@@ -193,6 +193,91 @@ static void seeks_bounds_while_none_is_kept(void **unused)
     several_close(&s);
 }
 
+/* The second metric is far above the others only in a twentieth of the square. */
+static void cliff(const double *x, double *y)
+{
+    y[0] = 1.0 - x[0];
+    y[1] = 0.2 * x[0] + (x[0] > 0.7 ? 100.0 * (x[0] - 0.7) : 0.0);
+    y[2] = 0.0;
+}
+
+/* A study of a list, told of the first arms whose second metric is low, and of some with these values of it. */
+static void open_cliff(several *s, const bandit_metric *metrics, size_t revision, const double *high,
+                       size_t n_high)
+{
+    bandit_error err;
+    several_open(s, true, metrics, 2, cliff);
+    bandit_engine_free(s->engine);
+    s->options.revision = revision;
+    must(bandit_engine_new(&s->engine, s->arms, &s->options, 0, &err), &err);
+    for (uint32_t i = 0; s->n < 22; i++)
+        if (s->x[i][0] < 0.65)
+            s->picks[s->n++] = (bandit_pick){.arm = i};
+    several_measure(s, 0);
+    for (size_t i = 0; i < n_high; i++) {
+        s->values[i][1] = high[i];
+        s->results[i].others = s->values[i] + 1;
+    }
+    several_begin(s, 0, s->n, NULL, 0);
+}
+
+/* Values are cut 20 quartile ranges above the others. A bound beyond that is not kept by values that are cut. */
+static void bounds_beyond_the_cut_are_not_kept(void **unused)
+{
+    (void)unused;
+    const bandit_metric metrics[] = {several_objective(NAN), several_at_least(50.0)};
+    const double high[] = {20.0, 30.0};
+    for (size_t revision = 1; revision <= 2; revision++) {
+        several s;
+        double probability;
+        open_cliff(&s, metrics, revision, high, 2);
+        must(bandit_engine_feasible_arms(s.engine, &s.picks[1].arm, 1, &probability, NULL), NULL);
+        assert_true(revision == 1 ? probability > 0.2 : probability < 1e-3);
+        several_close(&s);
+    }
+}
+
+/* Two bounds beyond the cut still differ, and what is between them is found. */
+static void bounds_beyond_the_cut_are_found(void **unused)
+{
+    (void)unused;
+    const bandit_metric metrics[] = {several_objective(NAN), {.low = 25.0, .high = 28.0}};
+    for (size_t revision = 1; revision <= 2; revision++) {
+        several s;
+        size_t kept = 0, told = 0;
+        open_cliff(&s, metrics, revision, NULL, 0);
+        for (told = s.n; s.n < 40; told = s.n) {
+            s.n += several_choose(s.engine, 1, s.picks + s.n);
+            several_measure(&s, told);
+            several_begin(&s, told, s.n, NULL, 0);
+            kept += s.values[told][1] >= 25.0 && s.values[told][1] <= 28.0;
+        }
+        assert_true(revision == 1 ? kept <= 2 : kept >= 5);
+        several_close(&s);
+    }
+}
+
+/* However far away the bounds are, and on whichever side, nothing is refused, and nothing keeps them. */
+static void bounds_out_of_reach_are_not_kept(void **unused)
+{
+    (void)unused;
+    const double ends[][2] = {{1e15, 2e15}, {-2e15, -1e15}, {1e300, 2e300}, {-2e300, -1e300}};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        several s;
+        double probability;
+        bandit_metric metrics[] = {several_objective(NAN), {.low = ends[i][0], .high = ends[i][1]}};
+        open_cliff(&s, metrics, 2, NULL, 0);
+        for (size_t told = s.n; s.n < 26; told = s.n) {
+            s.n += several_choose(s.engine, 1, s.picks + s.n);
+            several_measure(&s, told);
+            several_begin(&s, told, s.n, NULL, 0);
+        }
+        must(bandit_engine_feasible_arms(s.engine, &s.picks[1].arm, 1, &probability, NULL), NULL);
+        assert_true(probability < 1e-3);
+        several_close(&s);
+    }
+}
+
 /* ---- what picks depend on ------------------------------------------------------------------------------ */
 
 /* A bound that surely holds changes no pick. */
@@ -429,6 +514,9 @@ int main(void)
         cmocka_unit_test(nothing_feasible_is_noticed),
         cmocka_unit_test(what_was_not_tried_may_be_feasible),
         cmocka_unit_test(seeks_bounds_while_none_is_kept),
+        cmocka_unit_test(bounds_beyond_the_cut_are_not_kept),
+        cmocka_unit_test(bounds_beyond_the_cut_are_found),
+        cmocka_unit_test(bounds_out_of_reach_are_not_kept),
         cmocka_unit_test(sure_bound_changes_nothing),
         cmocka_unit_test(unit_of_a_metric_changes_nothing),
         cmocka_unit_test(order_of_metrics_changes_nothing),

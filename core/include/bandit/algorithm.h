@@ -112,6 +112,7 @@ enum { BANDIT_MOST_METRICS = 13 };
  * 2  where arms with a result are not picked again, this includes arms whose results are all set aside as outliers
  *    (refitting_repeats.c, several_engine.c), and an equal repeat ends that they are (hyperparameters.h);
  *    in an open space repeats that agree show that there is no noise (refitting_repeats.c);
+ *    values up to 20 quartile ranges beyond a bound are not cut, nor is the bound (hyperparameters.h);
  *    several metrics on a list: every arm that may be the best is looked at (several_list.c, pop_block);
  *    several metrics in a context: picks are compared within the context (several_context.c) */
 enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 2 };
@@ -194,6 +195,9 @@ typedef struct bandit_options {
     size_t n_sources;
     bandit_source_trust source_trust; /* studies that were created before this option existed have EVIDENCE */
     size_t revision;                  /* BANDIT_FIRST_REVISION … BANDIT_LATEST_REVISION */
+    /* For an engine that another one wraps: the metric that it models; borrowed until the engine is made. NULL: one
+     * without bounds, or the first revision. */
+    const bandit_metric *metric;
     const struct bandit_prior_mean *prior_mean; /* for an engine that another one wraps; borrowed. NULL: 0 */
 } bandit_options;
 
