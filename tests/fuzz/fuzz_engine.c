@@ -147,6 +147,7 @@ static void choose_options(run *r)
     o->learn_norm_bound = learned & 4;
     o->standardize_rewards = learned & 8;
     o->lambda_from_noise = learned & 16;
+    o->revision = learned & 32 ? BANDIT_FIRST_REVISION : BANDIT_LATEST_REVISION;
 }
 
 /* ---- calls

@@ -115,6 +115,7 @@ bandit_options small_options(bandit_algorithm algorithm, small_set set)
     o.kernel.n_lengthscales = 1;
     if (set == MATRIX)
         o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_PRECOMPUTED};
+    o.revision = BANDIT_LATEST_REVISION;
     o.delta = 0.1;
     o.max_batch = 4;
     o.population = 4;
