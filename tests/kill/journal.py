@@ -91,8 +91,9 @@ KINDS = {
 
 def _fits(thing, state, found):
     if thing[0] == "trial" and state is None:
-        # Nobody was told of it: planned, or handed out in an answer that did not arrive. It has no result.
-        return found is None or found[0] in ("queued", "pending")
+        # Nobody was told of it: planned, or handed out in an answer that did not arrive. It has no result. It may have been
+        # closed because its candidate failed too often.
+        return found is None or found[0] in ("queued", "pending") or found == ("stopped", None, None)
     if thing[0] == "trial" and state[0] == "loose" and found is not None:
         return found[0] == "queued" or found == ("pending", state[1], None)
     return state == found
