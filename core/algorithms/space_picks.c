@@ -224,10 +224,13 @@ static bool explores(const bandit_space_engine *e, const bandit_space_batch *b)
                                  (uint64_t)1 << 63 | b->n_picks) < o->epsilon;
 }
 
-/* Whether the next pick is one of the design although there is a model. */
+/* Whether the next pick is one of the design although there is a model. If all results are equal, the fit has long
+ * lengthscales, and the most uncertain points are the corners of the space. */
 static bool continues_design(const bandit_space_engine *e, const bandit_space_batch *b)
 {
-    return b->has_model && bandit_design_goes_on(&e->base, b->ledger.n + b->n_out);
+    bool flat = e->base.options.revision >= 2 && e->rule->seeks_best && b->has_model &&
+                bandit_ledger_is_flat(&b->ledger);
+    return flat || (b->has_model && bandit_design_goes_on(&e->base, b->ledger.n + b->n_out));
 }
 
 bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,

@@ -57,6 +57,17 @@ static void add_result(bandit_arm_sum *sum, const bandit_result *result)
     sum->weight = (float)((had + added) / (double)sum->count);
 }
 
+bool bandit_ledger_is_flat(const bandit_ledger *ledger)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < ledger->n; i++) {
+        double mean = ledger->sums[i].sum / (double)ledger->sums[i].count;
+        low = fmin(low, mean);
+        high = fmax(high, mean);
+    }
+    return ledger->n > 1 && high - low <= 1e-10 * fmax(fabs(low), fabs(high));
+}
+
 void bandit_order_results(uint64_t *order, const bandit_result *results, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -34,6 +34,9 @@ static inline double bandit_weighted_sum(const bandit_arm_sum *sum)
     return sum->weight > 0.0F ? sum->sum * (double)sum->weight : sum->sum;
 }
 
+/* Whether all means are equal, to ten digits, so that they teach nothing about the function. */
+bool bandit_ledger_is_flat(const bandit_ledger *ledger);
+
 /* Sorts the results by arm; results of the same arm keep their order. order[k] is arm << 32 | position,
  * n < 2^32. */
 void bandit_order_results(uint64_t *order, const bandit_result *results, size_t n);

@@ -1,0 +1,60 @@
+"""Functions that are 0 except in a small part of the domain: while all results are equal they teach nothing, and the search
+must not stay at the corners."""
+
+import random
+
+from support import cases
+
+RADIUS, CENTRE = 0.5, 0.7
+
+
+def peak(point):
+    return round(max(0.0, 1 - sum((x - CENTRE) ** 2 for x in point) / RADIUS**2), 3)
+
+
+def candidates(dimension):
+    numbers = random.Random(dimension)
+    return [[numbers.random() for _ in range(dimension)] for _ in range(400)]
+
+
+SPACE = {"type": "space", "parameters": [{"name": f"x{i}", "type": "double", "min": 0, "max": 1} for i in range(5)]}
+LIST = {"type": "candidates", "points": candidates(4)}
+
+
+def search(server, domain, seed, trials, **fields):
+    """-> [(point, value)], and the rules of the picks"""
+    client = server.client()
+    name = f"flat-{domain['type']}-{seed}"
+    client.create({"id": name, "metric": {"name": "value", "goal": "maximize"}, "domain": domain, "seed": seed, **fields})
+    seen, rules = [], []
+    for _ in range(trials):
+        (trial,) = client.ask(name, wait_seconds=60)["trials"]
+        point = trial.get("point") or list(trial["parameters"].values())
+        rules.append(client.get(f"/v1/studies/{name}/trials/{trial['id']}/why").json["rule"])
+        seen.append((point, peak(point)))
+        client.tell(name, [{"trial": trial["id"], "value": seen[-1][1]}])
+    return seen, rules
+
+
+@cases({"a space": (SPACE, 0.95), "a list": (LIST, max(map(peak, LIST["points"])))})
+def test_the_search_goes_on_at_random(server, case):
+    domain, good = case
+    late = 0
+    for seed in range(6):
+        seen, rules = search(server, domain, seed, 45)
+        first = next(i for i, (_, value) in enumerate(seen) if value > 0)
+        late += first > 6
+        assert all(rule == "first" for rule in rules[: first + 1]), (first, rules)
+        assert max(value for _, value in seen) >= good, (seed, seen)
+    assert late > 0, "no seed had to go on"
+
+
+def test_an_older_study_stays_as_it_was(server):
+    """With revision 1 the picks after the first six are nearly all at bounds."""
+    algorithm = {"name": "log_ei", "revision": 1}
+    for seed in range(100, 120):
+        seen, _ = search(server, SPACE, seed, 12, algorithm=algorithm)
+        if not any(value for _, value in seen):
+            break
+    late = [x for point, _ in seen[6:] for x in point]
+    assert sum(x < 0.02 or x > 0.98 for x in late) > 0.5 * len(late), late
