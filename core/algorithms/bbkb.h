@@ -193,4 +193,8 @@ bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine,
 bandit_status bandit_log_ei_list_heed(bandit_engine *engine, const bandit_select_limits *limits,
                                       bool *changed, bandit_error *err);
 
+/* Draws an arm that has no result, is not in flight and is not known to fail; there must be a model. False: none was
+ * among the arms drawn. */
+bool bandit_log_ei_list_draw(bandit_engine *engine, const bandit_select_limits *limits, uint32_t *arm);
+
 #endif

@@ -306,20 +306,21 @@ bandit_status bandit_log_ei_list_heed(bandit_engine *engine, const bandit_select
     return BANDIT_OK;
 }
 
-/* While all results are equal, an arm drawn among those without a result that are not in flight, and not known to fail.
- * The fit has long lengthscales then, and the most uncertain arms are the most extreme ones. *found: false if
- * none was drawn. */
-static void flat_arm(const bandit_engine *engine, bandit_bbkb_batch *batch,
-                     const bandit_select_limits *limits, uint32_t *arm, bool *found)
+bool bandit_log_ei_list_draw(bandit_engine *engine, const bandit_select_limits *limits, uint32_t *arm)
 {
     enum { DRAWS = 64 };
+    bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
     bandit_gain_selector *gain = &batch->gain;
-    for (uint64_t draw = 0; draw < DRAWS && !*found; draw++)
-        *found = bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, draw << 32 | batch->n_picks,
-                                           limits, arm) &&
-                 gain->met[*arm] == 0 && !(bandit_gain_penalty(gain, *arm) > 0.0);
+    for (uint64_t draw = 0; draw < DRAWS; draw++)
+        if (bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, draw << 32 | batch->n_picks, limits,
+                                      arm) &&
+            gain->met[*arm] == 0 && !(bandit_gain_penalty(gain, *arm) > 0.0))
+            return true;
+    return false;
 }
 
+/* Whether all results are equal. The fit has long lengthscales then, and the most uncertain arms are the most
+ * extreme ones. */
 static bool is_flat(const bandit_engine *engine, const bandit_bbkb_batch *batch)
 {
     return engine->options.revision >= 2 && batch->has_model && bandit_ledger_is_flat(&batch->ledger);
@@ -334,9 +335,8 @@ static bandit_status choose(log_ei_list *e, bandit_bbkb_batch *batch, const band
         status = first_arm(e, batch, limits, arm, found, err);
     if (status != BANDIT_OK || !batch->has_model)
         return status;
-    if (is_flat(&e->bbkb.base, batch))
-        flat_arm(&e->bbkb.base, batch, limits, arm, found);
-    *found = *found || bandit_gain_best(&batch->gain, limits->withheld, limits->n_withheld, false, arm) ||
+    *found = (is_flat(&e->bbkb.base, batch) && bandit_log_ei_list_draw(&e->bbkb.base, limits, arm)) ||
+             bandit_gain_best(&batch->gain, limits->withheld, limits->n_withheld, false, arm) ||
              bandit_gain_best(&batch->gain, limits->withheld, limits->n_withheld, true, arm);
     return BANDIT_OK;
 }

@@ -154,6 +154,12 @@ bandit_status bandit_several_make_grid(bandit_several_engine *engine, const doub
 bandit_status bandit_several_look_space(bandit_several_engine *engine, const uint32_t *arms, size_t n,
                                         double *mean, double *known, bandit_error *err);
 
+/* ---- several_flat.c ------------------------------------------------------------------------------------ */
+
+/* Whether the results so far cannot lead the search: without bounds, if each objective had equal values; while no arm
+ * keeps the bounds, if a metric with bounds had. Not in the first revision. Call it after bandit_several_join. */
+bool bandit_several_is_flat(const bandit_several_engine *engine);
+
 /* ---- several_context.c --------------------------------------------------------------------------------- */
 
 /* Whether picks with these fixed values compare with what can be reached in their context. */

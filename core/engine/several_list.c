@@ -460,7 +460,9 @@ bandit_status bandit_several_select_list(bandit_several_engine *e, const bandit_
         status = prepare(e, limits, err);
         if (status != BANDIT_OK)
             break;
-        if (!find_best(e, limits, false, &pick.arm) && !find_best(e, limits, true, &pick.arm)) {
+        bool drawn = bandit_several_is_flat(e) &&
+                     bandit_log_ei_list_draw(bandit_several_leaf(e, 0), limits, &pick.arm);
+        if (!drawn && !find_best(e, limits, false, &pick.arm) && !find_best(e, limits, true, &pick.arm)) {
             out->stop_rule = BANDIT_STOP_EXHAUSTED;
             break;
         }

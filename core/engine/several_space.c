@@ -2,6 +2,7 @@
 #include "core/engine/several_engine.h"
 
 #include "core/algorithms/enumerated.h"
+#include "core/algorithms/space_design.h"
 #include "core/base/allocate.h"
 
 #include <math.h>
@@ -379,11 +380,15 @@ static bandit_status choose(bandit_several_engine *e, const bandit_select_limits
                             bandit_error *err)
 {
     bandit_several_space *s = &e->space;
-    uint64_t n_picks = batch_of(e, 0)->n_picks, most = (uint64_t)1 << 24;
+    const bandit_space_batch *first = batch_of(e, 0);
+    uint64_t n_picks = first->n_picks, most = (uint64_t)1 << 24;
     choice c;
     *found = false;
     bandit_status status = start_choice(e, limits, &c, err);
-    if (status != BANDIT_OK)
+    if (status == BANDIT_OK && bandit_several_is_flat(e))
+        status = bandit_design_later(bandit_several_leaf(e, 0), first->ledger.n + first->n_out, limits,
+                                     s->coded, found, err);
+    if (status != BANDIT_OK || *found)
         return status;
     look_beside_front(e, e->base.batch + n_picks);
     const bandit_objective objective = {&c, values, slopes, accepts};

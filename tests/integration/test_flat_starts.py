@@ -58,3 +58,25 @@ def test_an_older_study_stays_as_it_was(server):
             break
     late = [x for point, _ in seen[6:] for x in point]
     assert sum(x < 0.02 or x > 0.98 for x in late) > 0.5 * len(late), late
+
+
+@cases({"a space": SPACE, "a list": LIST})
+def test_a_bound_that_all_results_break_alike(server, case):
+    """The bounded metric is 1 except near the centre, where it is 0."""
+    client = server.client()
+    kept = []
+    for seed in range(4):
+        metrics = [{"name": "cost", "goal": "minimize"}, {"name": "fails", "role": "constraint", "at_most": 0.5}]
+        name = f"bound-{case['type']}-{seed}"
+        client.create({"id": name, "metrics": metrics, "domain": case, "seed": seed})
+        for _ in range(60):
+            (trial,) = client.ask(name, wait_seconds=60)["trials"]
+            point = trial.get("point") or list(trial["parameters"].values())
+            fails = float(sum((x - CENTRE) ** 2 for x in point) > 0.12)
+            client.tell(name, [{"trial": trial["id"], "values": {"cost": sum(point), "fails": fails}}])
+            if fails == 0:
+                kept.append(trial["id"])
+                why = client.get(f"/v1/studies/{name}/trials/{trial['id']}/why").json
+                assert why["rule"] == "first", why
+                break
+    assert len(kept) > 2 and max(kept) > 6, kept

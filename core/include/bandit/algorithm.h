@@ -114,6 +114,7 @@ enum { BANDIT_MOST_METRICS = 13 };
  *    in an open space repeats that agree show that there is no noise (refitting_repeats.c);
  *    values up to 20 quartile ranges beyond a bound are not cut, nor is the bound (hyperparameters.h);
  *    several metrics on a list: every arm that may be the best is looked at (several_list.c, pop_block);
+ *    while all results are equal, log_ei goes on at random (space_picks.c, log_ei_list.c, several_flat.c);
  *    several metrics in a context: picks are compared within the context (several_context.c) */
 enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 2 };
 
