@@ -273,10 +273,26 @@ void study_place_keys(study *s, study_request *request, const wire_keys *keys, s
     place(s, request, NULL, 0, false, keys, placed);
 }
 
+/* Would the study have too many values with the new candidates of the request? */
+static bool is_too_large(const study *s, const placing *p)
+{
+    size_t most = s->app->config->max_values / (size_t)(s->dimension > 0 ? s->dimension : 1);
+    size_t present = (size_t)s->candidates;
+    return p->appends && (present > most || p->n > most - present);
+}
+
 void study_start_placing(study *s)
 {
     placing *p = STAILQ_FIRST(plan_state_placing(s->plans));
     if (!p || plan_state_is_busy(s->plans) || commit_is_broken(s->commit))
+        return;
+    while (p && is_too_large(s, p)) { /* known only now: requests before this one may have added some */
+        STAILQ_REMOVE_HEAD(plan_state_placing(s->plans), link);
+        reply_limit(p->request, REPLY_TOO_MANY_VALUES);
+        placing_free(p);
+        p = STAILQ_FIRST(plan_state_placing(s->plans));
+    }
+    if (!p)
         return;
     p->source = engine_source_of(s);
     plan_state_begin(s->plans);

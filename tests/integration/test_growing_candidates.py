@@ -480,3 +480,36 @@ def test_lists_of_candidates_are_filtered(server):
     assert client.read(study, "candidates?pulls=999")["items"] == []
     for query in ("retired=yes", "pulls=-1", "pulls=few"):
         refusal(client.get(f"{path}?{query}"), 422)
+
+
+def test_the_limit_of_values_counts_what_is_there():
+    """--max-values is of the study and not of one upload, also when several requests come at once."""
+    rows = "".join(f"{i},2\n" for i in range(15))
+    with Server("--max-values", "40") as server:
+        client = server.client()
+        study = client.create({**definition(), "domain": {"type": "candidates", "dimension": 2}})["id"]
+        path = f"/v1/studies/{study}/candidates"
+        assert client.put(path, rows, content_type="text/csv").status == 200
+        before = client.get(path).body
+
+        def post(n, **headers):
+            return client.post(path, {"points": [[i / 10, 0.5] for i in range(n)]}, headers=headers)
+
+        refused = post(6)
+        refusal(refused, 413)
+        assert "at most 40 values" in refused.json["detail"] and "--max-values" in refused.json["detail"]
+        refusal(client.post(path, rows, content_type="text/csv"), 413)
+        assert client.get(path).body == before and client.study(study)["candidates"] == 15
+        answers = []
+        threads = [threading.Thread(target=lambda: answers.append(server.client().post(path, {"points": [[0.1, 0.2]] * 2}).status)) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(answers) == [200, 200, 413, 413, 413, 413], answers
+        refusal(post(2), 413)
+        first = post(1, **{"Idempotency-Key": "k"})
+        assert first.status == 200 and client.study(study)["candidates"] == 20
+        assert post(1, **{"Idempotency-Key": "k"}).body == first.body, "it is answered again, although the study is full"
+        refusal(post(1), 413)
+        assert client.ask(study)["trials"]
