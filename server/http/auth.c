@@ -14,7 +14,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define PREFIX "banditd_"
+#define PREFIX  "banditd_"
+#define FILE_ID "file" /* the id of the token in --admin-token-file */
 enum { HASH_SIZE = 32, ID_BYTES = 8, SECRET_BYTES = 32, SHORTEST = 32, LONGEST = 256 };
 
 struct auth_entry {
@@ -199,6 +200,7 @@ bool auth_is_valid(auth *a, const auth_identity *identity, int64_t now)
     pthread_rwlock_rdlock(&a->lock);
     for (const auth_entry *entry = a->entries; entry && !valid; entry = entry->next)
         valid = strcmp(entry->identity.id, identity->id) == 0 &&
+                entry->identity.version == identity->version &&
                 (entry->expires_at == 0 || now < entry->expires_at);
     pthread_rwlock_unlock(&a->lock);
     return valid;
@@ -239,8 +241,9 @@ static void load(void *arg, const store_token *token)
         l->failed = true;
 }
 
-/* Reads the token from the file: one line of at least 32 printable characters without blanks. */
-static bool read_file_token(auth *a, const char *path)
+/* Reads the token from the file: one line of at least 32 printable characters without blanks. NULL: it cannot be used,
+ * which is logged with the consequence. */
+static auth_entry *read_file_token(const char *path, const char *consequence)
 {
     char text[LONGEST + 2];
     const char *problem = NULL;
@@ -259,7 +262,7 @@ static bool read_file_token(auth *a, const char *path)
             problem = "the token must consist of printable ASCII characters without blanks";
     auth_entry *entry = NULL;
     if (!problem) {
-        store_token token = {.id = "file", .role = "admin", .study = ""};
+        store_token token = {.id = FILE_ID, .role = "admin", .study = ""};
         hash_text(token.hash, text, (size_t)n);
         entry = auth_entry_new(&token);
         if (!entry)
@@ -267,10 +270,42 @@ static bool read_file_token(auth *a, const char *path)
     }
     sodium_memzero(text, sizeof text);
     if (problem)
-        log_event(LOG_ERROR, "admin_token_failed", "file", path, "reason", problem, NULL);
-    else
+        log_event(LOG_ERROR, "admin_token_failed", "file", path, "reason", problem, "consequence",
+                  consequence, NULL);
+    return entry;
+}
+
+static bool has_file(const server_config *config)
+{
+    return config->admin_token_file && *config->admin_token_file;
+}
+
+static bool open_file_token(auth *a, const server_config *config)
+{
+    auth_entry *entry =
+        has_file(config) ? read_file_token(config->admin_token_file, "the server does not start") : NULL;
+    if (entry)
         auth_add(a, entry);
-    return !problem;
+    return entry || !has_file(config);
+}
+
+void auth_reload(auth *a, const server_config *config)
+{
+    auth_entry *entry =
+        has_file(config) ? read_file_token(config->admin_token_file, "the old token stays valid") : NULL;
+    if (!entry)
+        return;
+    pthread_rwlock_wrlock(&a->lock);
+    for (auth_entry *old = a->entries; old; old = old->next) {
+        if (strcmp(old->identity.id, FILE_ID) != 0)
+            continue;
+        if (memcmp(old->hash, entry->hash, HASH_SIZE) != 0)
+            old->identity.version++; /* streams that were opened with the old token end */
+        memcpy(old->hash, entry->hash, HASH_SIZE);
+    }
+    pthread_rwlock_unlock(&a->lock);
+    auth_entry_free(entry);
+    log_event(LOG_INFO, "admin_token_loaded", "file", config->admin_token_file, NULL);
 }
 
 bool auth_open(auth **out, const server_config *config, store *s)
@@ -287,8 +322,7 @@ bool auth_open(auth **out, const server_config *config, store *s)
     store_status status = store_read_tokens(s, 0, SIZE_MAX, load, &l, &error);
     if (status != STORE_OK || l.failed) {
         log_event(LOG_ERROR, "tokens_failed", "reason", l.failed ? "out of memory" : error.message, NULL);
-    } else if (!config->admin_token_file || !*config->admin_token_file ||
-               read_file_token(a, config->admin_token_file)) {
+    } else if (open_file_token(a, config)) {
         *out = a;
         return true;
     }

@@ -30,6 +30,7 @@ typedef struct auth_identity {
     auth_access role;      /* AUTH_OPEN: unknown caller */
     char study[64];        /* the study that the token is limited to; "": all */
     char id[AUTH_ID_SIZE]; /* the token's; "" without one */
+    unsigned version;      /* of the token in a file: how often it has been replaced */
 } auth_identity;
 
 typedef enum auth_verdict { AUTH_ALLOWED, AUTH_UNKNOWN_CALLER, AUTH_FORBIDDEN } auth_verdict;
@@ -44,6 +45,10 @@ typedef struct auth auth;
  * reason and returns false. */
 bool auth_open(auth **out, const struct server_config *config, store *s);
 void auth_close(auth *a); /* NULL is fine */
+
+/* Reads the file again and replaces its token. If the file cannot be used, logs the reason and keeps the old token.
+ * Any thread. */
+void auth_reload(auth *a, const struct server_config *config);
 
 size_t auth_tokens(auth *a); /* their number, including the file's */
 

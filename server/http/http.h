@@ -193,7 +193,8 @@ http_server *http_start(struct app *app, const http_service *service, const char
 /* Checks the versions of libmicrohttpd and of the other libraries that serve (libraries_check). */
 void http_check_libraries(void);
 
-/* Reads the certificate again. If the files are not valid, the old certificate stays. */
+/* Reads the certificate and the administrator token of the file again. What cannot be used is logged, and the old one
+ * stays. */
 void http_reload(http_server *server);
 
 /* Stops accepting connections, waits until every request in progress has been answered, and closes. */

@@ -267,6 +267,7 @@ void http_reload(http_server *server)
     log_event(LOG_INFO, "reloading", NULL);
     if (*config->tls_cert)
         http_tls_load(config->tls_cert, config->tls_key);
+    auth_reload(server->app->auth, config);
 }
 
 void http_stop(http_server *server)

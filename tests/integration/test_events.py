@@ -2,13 +2,15 @@
 
 import http.client
 import json
+import pathlib
 import selectors
 import socket
+import tempfile
 
 from server import Server
 from support import cases, definition, grid, measure, refusal, work
 from test_series import uniform
-from test_tokens import Guarded
+from test_tokens import Guarded, reloaded
 
 TIMEOUT = 60
 
@@ -292,6 +294,24 @@ def test_a_stream_ends_with_its_token():
         assert paused(others.until(paused)[-1])
         stream.close()
         others.close()
+
+
+def test_a_stream_ends_with_the_token_of_the_file():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "token"
+        path.write_text("0123456789abcdefghijklmnopqrstuvwxyz")
+        with Guarded("--admin-token-file", path) as server:
+            old, others = Stream(server, "mine", token=path.read_text()), Stream(server, "mine", token=server.token)
+            reloaded(server, "admin_token_loaded", 1)  # the same token
+            pause(server.client(), "mine")
+            assert paused(old.until(paused)[-1]) and paused(others.until(paused)[-1])
+            path.write_text("zyxwvutsrqponmlkjihgfedcba9876543210")
+            reloaded(server, "admin_token_loaded", 2)
+            assert all(event[1] == "comment" for event in old.rest())
+            server.client().request("PATCH", "/v1/studies/mine", {"state": "active"})
+            assert others.until(lambda event: True)
+            old.close()
+            others.close()
 
 
 def test_resumed_from_any_event(server):

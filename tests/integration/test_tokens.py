@@ -4,6 +4,7 @@ import contextlib
 import json
 import pathlib
 import re
+import signal
 import socket
 import sqlite3
 import stat
@@ -15,7 +16,7 @@ import databases
 import server as servers
 from harness import sanitizers
 from server import Server, run_to_end
-from support import definition, refusal
+from support import definition, eventually, refusal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ROLES = ["viewer", "worker", "editor", "admin"]  # each may do what those before it may
@@ -253,6 +254,36 @@ def test_the_administrators_file():
             status, out, err = run_to_end(*arguments)
             assert status == 1 and out == "" and str(path) in err, (text, status, out, err)
             assert "the line before this one gives the reason" in err and "limited" not in err, err
+
+
+def test_the_administrators_file_is_read_again_on_sighup():
+    """The new token replaces the old one. What cannot be used changes nothing."""
+    old, new = "0123456789abcdefghijklmnopqrstuvwxyz", "zyxwvutsrqponmlkjihgfedcba9876543210"
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "token"
+        path.write_text(old)
+        with Server("--auth", "token", "--admin-token-file", path) as server:
+            reloaded(server, "admin_token_loaded", 1)
+            assert with_tokens(server, old, new) == [200, 401], "the same file"
+            path.write_text(new + "\n")
+            assert with_tokens(server, old, new) == [200, 401], "not before it is told"
+            reloaded(server, "admin_token_loaded", 2)
+            assert with_tokens(server, old, new) == [401, 200]
+            path.write_text("short")
+            reloaded(server, "the old token stays valid", 1)
+            path.unlink()
+            reloaded(server, "the old token stays valid", 2)
+            assert with_tokens(server, old, new) == [401, 200]
+
+
+def with_tokens(server, *tokens):
+    return [server.client(token=token).get("/v1/tokens").status for token in tokens]
+
+
+def reloaded(server, said, times):
+    """Sends SIGHUP, and waits until the log has said that so often."""
+    server.process.send_signal(signal.SIGHUP)
+    eventually(lambda: server.log().count(said) >= times, said)
 
 
 def test_tokens_count_in_the_authorization_header_alone():
