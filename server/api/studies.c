@@ -187,5 +187,13 @@ void handle_study_patch(http_request *request)
 
 void handle_study_delete(http_request *request)
 {
+    study_change *change = calloc(1, sizeof *change);
+    if (!change) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    request->context = change;
+    request->context_free = free_change;
+    change->if_match = http_header_value(request, "If-Match");
     call_study(request, study_delete);
 }

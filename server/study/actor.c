@@ -4,6 +4,7 @@
 #include "server/base/log.h"
 #include "server/study/engine_lane.h"
 #include "server/study/load.h"
+#include "server/study/patch.h"
 #include "server/study/points.h"
 #include "server/study/propose.h"
 #include "server/study/requests.h"
@@ -323,6 +324,9 @@ bool study_is_disposable(study *s)
 
 void study_delete(study *s, study_request *request)
 {
+    const study_change *change = request->context;
+    if (!study_is_as_read(s, request, change->if_match))
+        return;
     if (!commit_submit_deletion(s->commit, request)) {
         reply_store_problem(request, STORE_NO_MEMORY);
         return;

@@ -269,6 +269,16 @@ static void show_patched(void *arg, const store_study *row)
     v->status = study_view_encode(&v->w, v->s->app->store, v->s->app->definitions, &shown);
 }
 
+bool study_is_as_read(const study *s, study_request *request, const char *if_match)
+{
+    char etag[40];
+    study_etag(etag, s->number, commit_next_seq(s->commit) - 1);
+    if (!if_match || wire_etag_matches(if_match, etag))
+        return true;
+    reply_problem(request, REPLY_OUTDATED, NULL, "the study has changed since you read it: read it again");
+    return false;
+}
+
 void study_patch(study *s, study_request *request)
 {
     const study_change *change = request->context;
@@ -277,16 +287,11 @@ void study_patch(study *s, study_request *request)
     store_error error = {0};
     study_state state;
     bool conflict;
-    char etag[40];
     char *definition = NULL;
     study_config *config = NULL;
     patched_view view = {.s = s, .now = clock_now()};
-    study_etag(etag, s->number, commit_next_seq(s->commit) - 1);
-    if (change->if_match && !wire_etag_matches(change->if_match, etag)) {
-        reply_problem(request, REPLY_OUTDATED, NULL,
-                      "the study has changed since you read it: read it again");
+    if (!study_is_as_read(s, request, change->if_match))
         goto out;
-    }
     if (!check_patch(s, patch, &state, &errors, &conflict)) {
         reply_problem(request, conflict ? REPLY_CONFLICT : REPLY_INVALID, &errors,
                       "the study was not changed");

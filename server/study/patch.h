@@ -4,6 +4,9 @@
 
 #include "server/study/study.h"
 
+/* Does If-Match, which may be NULL, have the study's entity tag? False: the request was refused. */
+bool study_is_as_read(const study *s, study_request *request, const char *if_match);
+
 /* Does the header of an upload give the features other names than they have? n == 0: it gives none. */
 bool study_has_other_names(const study *s, char *const *names, size_t n);
 

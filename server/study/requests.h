@@ -60,7 +60,7 @@ typedef struct study_change {
 
 /* ---- actor.c -------------------------------------------------------------------------------------------------- */
 
-void study_delete(study *s, study_request *request);
+void study_delete(study *s, study_request *request); /* study_change, of which only if_match counts */
 
 /* ---- ask.c ---------------------------------------------------------------------------------------------------- */
 

@@ -91,6 +91,20 @@ def test_a_study_is_changed_if_it_is_as_it_was_read(server):
     assert client.request("PATCH", path, {"display_name": "without"}).status == 200
 
 
+def test_a_study_is_deleted_if_it_is_as_it_was_read(server):
+    client = server.client()
+    path = f"/v1/studies/{client.create(definition(repeats='auto'))['id']}"
+    read = client.get(path).headers["ETag"]
+    assert client.request("PATCH", path, {"display_name": "new"}, headers={"If-Match": read}).status == 200
+    refusal(client.request("DELETE", path, headers={"If-Match": read}), 412)
+    assert client.get(path).json["display_name"] == "new"
+    read = client.get(path).headers["ETag"]
+    assert client.request("DELETE", path, headers={"If-Match": f'"x", {read}'}).status == 204
+    assert client.get(path).status == 404
+    path = f"/v1/studies/{client.create(definition())['id']}"
+    assert client.request("DELETE", path, headers={"If-Match": "*"}).status == 204
+
+
 def test_a_study_that_has_not_changed_is_not_made_again(server):
     """Its tag is known before its body: both the plain tag and the compressed one answer with 304, until it changes."""
     client = server.client()
