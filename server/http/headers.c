@@ -89,6 +89,14 @@ static const struct {
     {"key", HTTP_QUERY_KEY},       {"broken", HTTP_QUERY_BROKEN},
 };
 
+const char *http_query_name(http_query query)
+{
+    for (size_t i = 0; i < sizeof query_names / sizeof *query_names; i++)
+        if (query_names[i].query == query)
+            return query_names[i].name;
+    return "";
+}
+
 typedef struct query_reading {
     http_connection *c;
     wire_errors *errors;

@@ -48,6 +48,8 @@ typedef enum http_query {
     HTTP_QUERY_BOUNDS = HTTP_QUERIES /* any number of min:NAME and max:NAME */
 } http_query;
 
+const char *http_query_name(http_query query);
+
 /* ?min:NAME= or ?max:NAME= */
 typedef struct http_bound {
     bool upper;

@@ -1,9 +1,13 @@
 """What holds for every call: methods, tags, compression, origins, content types, filters, pages."""
 
+import contextlib
 import gzip
+import hashlib
 import pathlib
 import re
+import sqlite3
 
+from databases import sqlite_only
 from server import Server
 from support import definition, refusal, work
 from test_spaces import space
@@ -103,6 +107,62 @@ def test_a_study_is_deleted_if_it_is_as_it_was_read(server):
     assert client.get(path).status == 404
     path = f"/v1/studies/{client.create(definition())['id']}"
     assert client.request("DELETE", path, headers={"If-Match": "*"}).status == 204
+
+
+def test_a_repeated_request_has_the_same_query(server):
+    client = server.client()
+    client.create(definition(id="a"))
+    lines = client.get("/v1/studies/a/export").body
+
+    def bring(query):
+        headers = {"Content-Type": "application/x-ndjson", "Idempotency-Key": "k"}
+        return client.request("POST", f"/v1/studies{query}", lines, headers=headers)
+
+    first = bring("?id=b")
+    assert first.status == 201 and first.json["id"] == "b", first
+    again = bring("?id=b")
+    assert (again.status, again.body) == (201, first.body)
+    for query in ("?id=c", "?id=d", ""):
+        refusal(bring(query), 409)
+    assert client.get("/v1/studies/c").status == 404
+    numbers = [{"name": name, "type": "double", "min": 0, "max": 1} for name in "xy"]
+    mixture = {"type": "space", "parameters": numbers, "constraints": ["x + y <= 1"]}
+    client.create({**space(id="s"), "domain": mixture})
+    text = b"x,y,foo,value\n.5,.2,1,2\n"
+
+    def results(query, key):
+        headers = {"Content-Type": "text/csv", "Idempotency-Key": key}
+        return client.request("POST", f"/v1/studies/s/observations{query}", text, headers=headers)
+
+    both = "?ignore=foo&broken=infeasible", "?broken=infeasible&ignore=foo"
+    answers = [results(query, "r") for query in both]
+    assert [answer.status for answer in answers] == [200, 200], answers
+    refusal(results("?ignore=foo", "r"), 409)
+    text = b"x,y,value\n.5,.2,2\n"
+    assert results("", "without").status == 200
+    refusal(results("?broken=infeasible", "without"), 409)
+    assert len(client.items("/v1/studies/s/observations")) == 2
+
+
+def test_an_answer_of_an_earlier_version_is_repeated():
+    """Earlier versions hashed the body alone, and their answers have no flag 2 in the second number of the head."""
+    sqlite_only("it edits the database")
+    with Server() as server:
+        client = server.client()
+        client.create(definition(id="a"))
+        lines = client.get("/v1/studies/a/export").body
+        options = {"content_type": "application/x-ndjson", "headers": {"Idempotency-Key": "k"}}
+        first = client.post("/v1/studies?id=b", lines, **options)
+        assert first.status == 201, first
+        server.kill()
+        with contextlib.closing(sqlite3.connect(server.db)) as database, database:
+            ((stored,),) = database.execute("SELECT response FROM answers").fetchall()
+            assert stored[4] == 3, stored[:8]
+            old = hashlib.blake2b(lines, digest_size=32).digest(), stored[:4] + b"\1" + stored[5:]
+            database.execute("UPDATE answers SET body_hash = ?, response = ?", old)
+        server.start()
+        again = server.client().post("/v1/studies?id=b", lines, **options)
+        assert (again.status, again.body) == (201, first.body), again
 
 
 def test_a_study_that_has_not_changed_is_not_made_again(server):
