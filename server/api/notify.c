@@ -204,22 +204,19 @@ static void put(http_request *request, wire_notify *receivers)
     store_submit(write, stored_list, n);
 }
 
-static wire_status decode(wire_notify **receivers, const http_request *request, wire_errors *errors)
+static wire_status check_urls(const http_request *request, const wire_notify *receivers, wire_errors *errors)
 {
-    wire_status status = wire_decode_notify(receivers, request->body, request->body_size, errors);
     bool refused = false;
-    for (size_t i = 0; status == WIRE_OK && i < (*receivers)->n; i++) {
+    for (size_t i = 0; i < receivers->n; i++) {
         char pointer[40];
-        if (!notify_refuses(request->app->notify, (*receivers)->list[i].url))
+        const char *why = notify_refuses(request->app->notify, receivers->list[i].url);
+        if (!why)
             continue;
         snprintf(pointer, sizeof pointer, "/notify/%zu/url", i);
-        wire_errors_add(errors, pointer, NOTIFY_REFUSAL);
+        wire_errors_add(errors, pointer, "%s", why);
         refused = true;
     }
-    if (!refused)
-        return status;
-    wire_notify_free(*receivers);
-    return errors->no_memory ? WIRE_NO_MEMORY : WIRE_INVALID;
+    return errors->no_memory ? WIRE_NO_MEMORY : refused ? WIRE_INVALID : WIRE_OK;
 }
 
 void handle_notify_put(http_request *request)
@@ -227,14 +224,18 @@ void handle_notify_put(http_request *request)
     wire_notify *receivers;
     wire_errors errors = {0};
     char why[200];
-    wire_status status = decode(&receivers, request, &errors);
-    if (status != WIRE_OK) {
-        http_answer_undecodable(request, status, &errors);
-    } else if (receivers->n > 0 && !notify_can_send(why, sizeof why)) {
-        wire_notify_free(receivers);
-        http_answer_problem(request, 503, NULL, "%s", why);
-    } else {
+    wire_status status = wire_decode_notify(&receivers, request->body, request->body_size, &errors);
+    bool can_send = status != WIRE_OK || receivers->n == 0 || notify_can_send(why, sizeof why);
+    if (status == WIRE_OK && can_send)
+        status = check_urls(request, receivers, &errors);
+    if (status == WIRE_OK && can_send) {
         put(request, receivers);
+    } else {
+        wire_notify_free(receivers);
+        if (can_send)
+            http_answer_undecodable(request, status, &errors);
+        else
+            http_answer_problem(request, 503, NULL, "%s", why);
     }
     wire_errors_clear(&errors);
 }

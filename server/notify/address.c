@@ -3,6 +3,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The blocks that are not globally reachable according to IANA's registry of special-purpose addresses, and
@@ -70,21 +71,42 @@ bool address_is_public(const struct sockaddr *address)
     return false;
 }
 
-bool address_in_url_is_private(const char *url)
+static bool is_private_host(const char *host)
 {
-    const char *after = strstr(url, "://"), *start = after ? after + 3 : url;
-    bool bracket = *start == '[';
-    start += bracket;
-    char host[64]; /* longer than any address */
-    size_t size = strcspn(start, bracket ? "]" : ":/?");
-    if (size >= sizeof host)
+    char text[64]; /* longer than any address */
+    size_t bracket = *host == '[', size = strcspn(host + bracket, "]");
+    if (size >= sizeof text)
         return false;
-    snprintf(host, sizeof host, "%.*s", (int)size, start);
+    snprintf(text, sizeof text, "%.*s", (int)size, host + bracket);
     struct addrinfo *address = NULL;
     const struct addrinfo numeric = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
-    if (getaddrinfo(host, NULL, &numeric, &address) != 0)
+    if (getaddrinfo(text, NULL, &numeric, &address) != 0)
         return false;
     bool is_private = !address_is_public(address->ai_addr);
     freeaddrinfo(address);
     return is_private;
+}
+
+static url_kind kind_of(CURLU *parts, const char *url)
+{
+    char *host = NULL, *port = NULL;
+    url_kind kind = URL_MALFORMED;
+    if ((lib.curl_url_set)(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        (lib.curl_url_get)(parts, CURLUPART_HOST, &host, CURLU_URLDECODE) == CURLUE_OK &&
+        (lib.curl_url_get)(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+        strtol(port, NULL, 10) > 0)
+        kind = is_private_host(host) ? URL_PRIVATE : URL_PUBLIC;
+    (lib.curl_free)(host);
+    (lib.curl_free)(port);
+    return kind;
+}
+
+url_kind address_url_kind(const char *url)
+{
+    CURLU *parts = (lib.curl_url)();
+    if (!parts)
+        return URL_NO_MEMORY;
+    url_kind kind = kind_of(parts, url);
+    (lib.curl_url_cleanup)(parts);
+    return kind;
 }

@@ -26,8 +26,10 @@ void message_sign(char out[SIGNATURE_SIZE], const char *secret, const char *id, 
 /* Does the address belong to some host of the internet, and neither to this machine nor to a network of its own? */
 bool address_is_public(const struct sockaddr *address);
 
-/* Is the host of the URL an address that is not public? False for names. */
-bool address_in_url_is_private(const char *url);
+/* Reads the URL as libcurl does, which must be loaded. Private: its host is an address that is not public; names are
+ * never private. */
+typedef enum url_kind { URL_PUBLIC, URL_PRIVATE, URL_MALFORMED, URL_NO_MEMORY } url_kind;
+url_kind address_url_kind(const char *url);
 
 /* ---- receiver.c: call with the lock held --------------------------------------------------------------- */
 

@@ -12,6 +12,7 @@
     X(curl_easy_init)                                                                                        \
     X(curl_easy_setopt)                                                                                      \
     X(curl_easy_strerror)                                                                                    \
+    X(curl_free)                                                                                             \
     X(curl_global_init)                                                                                      \
     X(curl_multi_add_handle)                                                                                 \
     X(curl_multi_cleanup)                                                                                    \
@@ -22,7 +23,11 @@
     X(curl_multi_remove_handle)                                                                              \
     X(curl_multi_wakeup)                                                                                     \
     X(curl_slist_append)                                                                                     \
-    X(curl_slist_free_all)
+    X(curl_slist_free_all)                                                                                   \
+    X(curl_url)                                                                                              \
+    X(curl_url_cleanup)                                                                                      \
+    X(curl_url_get)                                                                                          \
+    X(curl_url_set)
 
 /* Some of these are also macros: a call is (lib.name)(…). */
 typedef struct curl_library {

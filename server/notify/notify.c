@@ -19,9 +19,19 @@ notify *notify_new(bool with_private)
     return n;
 }
 
-bool notify_refuses(const notify *n, const char *url)
+const char *notify_refuses(const notify *n, const char *url)
 {
-    return !n->with_private && address_in_url_is_private(url);
+    switch (address_url_kind(url)) {
+    case URL_PUBLIC:
+        break;
+    case URL_PRIVATE:
+        return n->with_private ? NULL : NOTIFY_REFUSAL;
+    case URL_MALFORMED:
+        return "must be a URL with a host and, if it has a port, one from 1 to 65535";
+    case URL_NO_MEMORY:
+        return "cannot be checked: out of memory";
+    }
+    return NULL;
 }
 
 void notify_free(notify *n)

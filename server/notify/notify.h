@@ -31,8 +31,9 @@ notify *notify_new(bool with_private);
 /* Ends the thread. Call it when no thread calls notify_post any more. NULL is fine. */
 void notify_free(notify *n);
 
-/* Is the URL's host an address that notifications are not sent to? A name is checked when it is connected to. */
-bool notify_refuses(const notify *n, const char *url);
+/* Why notifications are not sent to the URL; NULL: they are. A name is checked when it is connected to. Call it after
+ * notify_can_send. */
+const char *notify_refuses(const notify *n, const char *url);
 #define NOTIFY_REFUSAL "the address is not public; --notify-private allows it"
 
 /* Can notifications be sent? False: `why` says what is missing. Loads libcurl. */

@@ -218,6 +218,28 @@ def test_addresses_that_are_not_public_are_refused():
         assert shown(client) == []  # what was wrong changed nothing
 
 
+def test_urls_are_read_as_they_are_sent_to():
+    """A host may be written with percent signs. A port that cannot be is refused, also with --notify-private."""
+    private = "the address is not public; --notify-private allows it"
+    malformed = "must be a URL with a host and, if it has a port, one from 1 to 65535"
+    wrong = [f"http://example.org:{port}/" for port in ("99999", "0", "00", "65536", "x", "-1")]
+    wrong += ["http://[::1/", "http://a%2fb.org/", "http://exam%00ple.org/"]
+    hidden = [f"http://{host}/" for host in ("%31%32%37.0.0.1:80", "127.0.0.%31", "%5B::1%5D")]
+    fine = [f"http://example.org{rest}" for rest in ("/?a=%31%32%37.0.0.1", ":1/", ":65535/", ":/")]
+    for options, reason in ((), private), ((PRIVATE,), None):
+        with Server(*options) as server:
+            client = server.client()
+            for url in [*wrong, *hidden, *fine]:
+                answer = client.put("/v1/notify", {"notify": [{"url": url}]})
+                if url in fine or (url in hidden[:2] and reason is None):
+                    assert answer.status == 200, (url, answer)
+                    continue
+                assert answer.status == 422, (url, answer)
+                details = {malformed, private} if url in hidden else {malformed}
+                assert [error["pointer"] for error in answer.json["errors"]] == ["/notify/0/url"], answer
+                assert answer.json["errors"][0]["detail"] in details, (url, answer)
+
+
 def test_names_of_such_addresses_are_not_connected_to():
     with Receiver() as receiver, Server() as server:
         client = server.client()
