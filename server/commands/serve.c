@@ -194,9 +194,12 @@ static bool start(running *r, server_config *options, const char *address, char 
     r->http = r->app.registry ? http_start(&r->app, &service, address, url, url_size) : NULL;
     if (!r->http) {
         bool is_named = r->app.metrics && !r->app.auth; /* auth_open has logged the reason */
+        bool may_be_named = r->app.registry;            /* http_start has, such as a port in use */
         log_event(LOG_ERROR, "start_failed", "part", missing_part(r), "hint",
-                  is_named ? "the line before this one gives the reason"
-                           : "check the limits on memory, threads and open files",
+                  is_named       ? "the line before this one gives the reason"
+                  : may_be_named ? "see the reason in the line before this one; if there is none, check the "
+                                   "limits on memory, threads and open files"
+                                 : "check the limits on memory, threads and open files",
                   NULL);
         stop(r);
     }

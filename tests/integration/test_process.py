@@ -113,6 +113,7 @@ def test_an_address_in_use_is_refused():
         address = f"127.0.0.1:{server.port}"
         status, out, err = run_to_end("serve", "--listen", address, "--db", folder + "/other.db")
         assert status != 0 and out == "" and address in err, (status, out, err)
+        assert "see the reason in the line before this one" in err, err
 
 
 def serial_openblas():
