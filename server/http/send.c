@@ -163,11 +163,12 @@ static void leave_out_what_the_client_has(const http_connection *c, struct http_
     answer->size = 0;
 }
 
-/* A response with the answer's body, which it then owns, and no headers; NULL if there is no memory. */
+/* A response with the answer's body, which it then owns, and no headers; NULL if there is no memory.
+ * stream: the body is read piece by piece; false for HEAD. */
 static struct MHD_Response *response_with_body(http_connection *c, struct http_answer *answer, bool stream)
 {
     struct MHD_Response *response;
-    if (stream)
+    if (answer->read)
         response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, c, NULL);
     else if (answer->body)
         response = MHD_create_response_from_buffer(answer->size, answer->body, MHD_RESPMEM_MUST_FREE);
@@ -176,6 +177,10 @@ static struct MHD_Response *response_with_body(http_connection *c, struct http_a
                                                    MHD_RESPMEM_PERSISTENT);
     if (!response)
         return NULL;
+    /* libmicrohttpd before 1.0 sends the end of a stream's chunks even for HEAD, which has no body. Without chunks, the
+     * answer has neither that nor a Content-Length, and the connection ends with it. */
+    if (answer->read && !stream)
+        MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
     if (answer->body) {
         c->buffered += answer->size;
         budget_charge(c->request.app->buffered, c->request.holder, answer->size);
@@ -218,7 +223,6 @@ enum MHD_Result http_send_answer(http_connection *c)
 {
     struct http_answer *answer = &c->request.answer;
     leave_out_what_the_client_has(c, answer);
-    /* libmicrohttpd before 1.0 sends the end of a stream's body even for HEAD, which has no body. */
     bool stream = answer->read && strcmp(c->method, MHD_HTTP_METHOD_HEAD) != 0;
     struct MHD_Response *response = response_with_body(c, answer, stream);
     if (!response)

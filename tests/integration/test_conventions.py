@@ -7,9 +7,10 @@ import pathlib
 import re
 import sqlite3
 
+from client import exchange
 from databases import sqlite_only
 from server import Server
-from support import definition, refusal, work
+from support import cases, definition, refusal, work
 from test_spaces import space
 from test_tokens import calls, fill
 
@@ -43,6 +44,19 @@ def test_head_and_options_of_every_path(server):
             assert (head.status, head.body) == (get.status, b""), (path, head)
             for name in ("Content-Type", "ETag"):
                 assert head.headers[name] == get.headers[name], (path, name)
+
+
+@cases({"1.0": "1.0", "1.1": "1.1"})
+def test_head_of_a_stream_says_no_length(server, case):
+    client = server.client()
+    study = client.create(definition())["id"]
+    for path, has_length in (("/export", False), ("/events", False), ("", True)):
+        request = f"HEAD /v1/studies/{study}{path} HTTP/{case}\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        head, end, rest = exchange(server.host, server.port, request.encode()).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 OK\r\n") and end and rest == b"", (path, head, rest)
+        lengths = re.findall(rb"(?i)^content-length: *(\d+)\r?$", head, re.MULTILINE)
+        assert bool(lengths) == has_length and b"0" not in lengths, (path, head)
+        assert b"chunked" not in head, (path, head)
 
 
 def test_every_answer_has_the_requests_id(server):
