@@ -230,7 +230,10 @@ config_outcome config_read(server_config *out, int argc, char **argv)
         return outcome;
     if ((*out->config && !read_file(out, out->config)) || !read_environment(out, NULL))
         return CONFIG_WRONG;
+    const char *db = out->db, *database = out->database;
     outcome = read_arguments(out, argc, argv, NULL);
+    if (out->db != db && out->database == database) /* texts of the command line have other addresses */
+        out->database = "";
     return outcome == CONFIG_RUN && !conclude(out) ? CONFIG_WRONG : outcome;
 }
 

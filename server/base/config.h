@@ -54,8 +54,9 @@ typedef struct server_config {
 typedef enum config_outcome { CONFIG_RUN, CONFIG_HELP, CONFIG_WRONG } config_outcome;
 
 /* Reads the defaults, then the file (--config, BANDITD_CONFIG), then the environment (BANDITD_...), then the
- * arguments; later ones take precedence. CONFIG_WRONG: the reason is on standard error. Texts in *out are
- * borrowed from the arguments, the environment and file_text. */
+ * arguments; later ones take precedence. A `db` of the arguments also replaces a `database` of the file or the
+ * environment. CONFIG_WRONG: the reason is on standard error. Texts in *out are borrowed from the arguments, the
+ * environment and file_text. */
 config_outcome config_read(server_config *out, int argc, char **argv);
 void config_clear(server_config *config); /* after every outcome */
 

@@ -304,10 +304,6 @@ static int run_with(command *c, server_config *options)
     brief b = {.c = c, .options = options};
     log_configure(LOG_ERROR, false);
     options->threads = 1;
-    if (c->db)
-        options->db = options->owner = c->db;
-    if (c->db && !c->database)
-        options->database = "";
     if (database_find_owner(options, &error) != STORE_OK) {
         fprintf(stderr, "banditd token: %s\n", error.message);
         return 1;
@@ -340,12 +336,16 @@ int token_command(int argc, char **argv)
         return usage(stderr);
     if (!parse(&c, argc, argv))
         return 2;
-    char config_option[] = "--config", database_option[] = "--database";
-    char *arguments[4];
+    char config_option[] = "--config", db_option[] = "--db", database_option[] = "--database";
+    char *arguments[6];
     int n = 0, result = 2;
     if (c.config) {
         arguments[n++] = config_option;
         arguments[n++] = (char *)(uintptr_t)c.config;
+    }
+    if (c.db) {
+        arguments[n++] = db_option;
+        arguments[n++] = (char *)(uintptr_t)c.db;
     }
     if (c.database) {
         arguments[n++] = database_option;

@@ -45,6 +45,32 @@ def test_command_line_over_environment_over_file_over_default():
             assert f" {20 * 1024} bytes" in body_limit(server)
 
 
+def test_the_file_of_the_command_line_over_a_database_of_the_environment():
+    """And over one of the configuration file; for each command that has --db."""
+    with tempfile.TemporaryDirectory() as folder:
+        elsewhere = "postgresql://127.0.0.1:1/nowhere"
+        path = written(folder, f"database = {elsewhere}\n")
+        for i, source in enumerate(({"BANDITD_DATABASE": elsewhere}, {"BANDITD_CONFIG": path})):
+            environment = {**source, "BANDITD_DATABASE_PATIENCE": "1"}
+            db = f"{folder}/{i}.db"
+            with Server(db=db, environment=environment) as server:
+                server.client().create(definition(id="study"))
+            for command in (
+                ["migrate"],
+                ["check", "--quiet"],
+                ["backup", f"{folder}/{i}.copy"],
+                ["export", "study", f"{folder}/{i}.ndjson"],
+                ["import", f"{folder}/{i}.ndjson", "--id", "again"],
+                ["token", "create", "--role", "admin"],
+                ["token", "list"],
+            ):
+                status, out, err = run_to_end(*command, "--db", db, environment=environment)
+                assert (status, err) == (0, ""), (source, command, status, out, err)
+            for others in ([], ["--db", db, "--database", elsewhere]):
+                status, out, err = run_to_end("check", *others, environment=environment)
+                assert status == 1 and "127.0.0.1" in err, (source, others, status, out, err)
+
+
 def test_misspelled_variables_are_warned_of():
     with Server(environment={"BANDITD_MAXBODY": "3", "BANDITD_MAX_BODY": "12KiB", "BANDITD_URL": "http://x"}) as server:
         log = server.stop()
