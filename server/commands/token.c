@@ -297,6 +297,21 @@ static int run_briefly(void *arg)
     return run(b->c);
 }
 
+/* list and revoke make no database, since one at a wrong path would look like one without tokens. */
+static bool find_database(const command *c, const server_config *options)
+{
+    int64_t version = 1;
+    if (strcmp(c->verb, "create") == 0 || *options->database)
+        return true;
+    if (access(options->db, F_OK) != 0) {
+        fprintf(stderr, "banditd token: %s: %s\n", options->db, strerror(errno));
+        return false;
+    }
+    if (store_read_version(options->db, &version, NULL) == STORE_OK && version == 0)
+        fprintf(stderr, "banditd token: %s is empty\n", options->db);
+    return version != 0;
+}
+
 static int run_with(command *c, server_config *options)
 {
     int result = 1;
@@ -304,6 +319,8 @@ static int run_with(command *c, server_config *options)
     brief b = {.c = c, .options = options};
     log_configure(LOG_ERROR, false);
     options->threads = 1;
+    if (!find_database(c, options))
+        return 1;
     if (database_find_owner(options, &error) != STORE_OK) {
         fprintf(stderr, "banditd token: %s\n", error.message);
         return 1;

@@ -353,6 +353,21 @@ def test_the_command_with_and_without_a_server():
             assert status in (1, 2) and out == "" and err, (wrong, status, out, err)
 
 
+def test_only_create_makes_a_database():
+    with tempfile.TemporaryDirectory() as folder:
+        empty = pathlib.Path(folder, "empty.db")
+        empty.touch()
+        before = sorted(pathlib.Path(folder).iterdir())
+        for name, complaint in (("none.db", "No such file"), ("empty.db", "is empty"), ("none/none.db", "No such file")):
+            for command in (["list"], ["revoke", "0123456789abcdef"]):
+                status, out, err = run_to_end("token", *command, "--db", f"{folder}/{name}")
+                assert (status, out) == (1, "") and complaint in err and name in err, (name, command, status, out, err)
+        assert sorted(pathlib.Path(folder).iterdir()) == before and empty.stat().st_size == 0
+        for name in ("none.db", "empty.db"):
+            assert run_to_end("token", "create", "--role", "admin", "--db", f"{folder}/{name}")[0] == 0
+            assert len(run_to_end("token", "list", "--db", f"{folder}/{name}")[1].splitlines()) == 2
+
+
 def test_the_list_has_all_of_them():
     """More than one page, from the file and from a server."""
     with tempfile.TemporaryDirectory() as folder:
