@@ -105,7 +105,8 @@ void store_tick(store *s);
 /* ---- files that a server may be using ------------------------------------------------------------------ */
 
 /* Copies the state of the database at one moment to a file that must not exist yet (otherwise STORE_EXISTS). The
- * copy appears complete or not at all. Takes no lock and never checkpoints. */
+ * copy appears complete or not at all. Takes no lock and never checkpoints. STORE_FOREIGN: not a database of banditd, or
+ * an empty file. */
 store_status store_back_up(const char *path, const char *copy, store_error *err);
 
 /* The version of the schema; 0: an empty file. STORE_FOREIGN, STORE_NEWER. */

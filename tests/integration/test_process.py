@@ -254,6 +254,14 @@ def test_what_cannot_be_written_leaves_nothing():
         assert files() == before
 
 
+def test_an_empty_file_is_not_backed_up():
+    with tempfile.TemporaryDirectory() as folder:
+        db, copy = pathlib.Path(folder, "empty.db"), pathlib.Path(folder, "copy.db")
+        db.touch()
+        status, out, err = run_to_end("backup", str(copy), "--db", str(db))
+        assert (status, out) == (FAILED, "") and f"{db} is empty" in err and not copy.exists(), (status, out, err)
+
+
 def test_options_from_the_environment():
     databases.sqlite_only("it names SQLite's file")
     with tempfile.TemporaryDirectory() as folder:

@@ -113,6 +113,8 @@ store_status store_back_up(const char *path, const char *copy, store_error *err)
     store_status status = sqlite_open_other(&c, path, err);
     if (!status)
         status = sqlite_identify(&c, path, embedded_files, &version, err);
+    if (!status && version == 0)
+        status = store_fail(err, STORE_FOREIGN, "%s is empty, and has no schema", path);
     if (!status)
         status = sqlite_copy(&c, copy, err);
     connection_close(&c);
