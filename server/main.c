@@ -3,7 +3,9 @@
 #include "server/commands/serve.h"
 #include "server/commands/token.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,18 +72,28 @@ static bool open_standard_streams(void)
     return fd >= 0 && close(fd) == 0;
 }
 
+/* For a command that has ended with this status, and whose purpose is its output. */
+static int when_written(int status)
+{
+    bool failed = ferror(stdout), cut = fflush(stdout) != 0;
+    if (status != 0 || !(failed || cut))
+        return status;
+    fprintf(stderr, "banditd: standard output: %s\n", cut ? strerror(errno) : "it could not be written");
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     if (!open_standard_streams())
         return 1;
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0))
-        return usage(stdout);
+        return when_written(usage(stdout));
     if (argc == 2 && (strcmp(argv[1], "version") == 0 || strcmp(argv[1], "--version") == 0)) {
         puts("banditd " BANDITD_VERSION);
-        return 0;
+        return when_written(0);
     }
     if (argc >= 2 && strcmp(argv[1], "token") == 0)
-        return token_command(argc - 2, argv + 2);
+        return when_written(token_command(argc - 2, argv + 2));
     for (const admin_command *c = admin_commands; argc >= 2 && c->name; c++)
         if (strcmp(argv[1], c->name) == 0)
             return c->run(argc - 2, argv + 2, c);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,6 +248,31 @@ static void print_list(const json_t *answer)
                   member(token, "created_at"), member(token, "expires_at"), member(token, "description"));
 }
 
+/* Prints the new token; false, with the reason in errno, if it did not reach standard output. */
+static bool print_token(const json_t *answer)
+{
+    return printf("%s\n", member(answer, "token")) > 0 && fflush(stdout) == 0;
+}
+
+/* Revokes a token that could not be printed: nobody can use it. */
+static void take_back(command *c, const json_t *answer, const char *reason)
+{
+    const char *id = member(answer, "id");
+    int status = 0;
+    fprintf(stderr, "banditd token: standard output: %s: the new token could not be written\n", reason);
+    free(c->path);
+    free(c->body);
+    c->method = "DELETE";
+    c->body = NULL;
+    if (asprintf(&c->path, "/v1/tokens/%s", id) < 0)
+        c->path = NULL;
+    free(c->path ? call(c, &status) : NULL);
+    if (status == 204)
+        fprintf(stderr, "banditd token: it was revoked (%s)\n", id);
+    else
+        fprintf(stderr, "banditd token: revoke it: banditd token revoke %s\n", id);
+}
+
 /* Replaces the path by that of the list's next page; false if there is none. */
 static bool turn_page(command *c, const json_t *answer)
 {
@@ -264,7 +290,7 @@ static int run(void *arg)
 {
     command *c = arg;
     int status;
-    bool more;
+    bool more, printed = true;
     if (strcmp(c->verb, "list") == 0)
         print_row("id", "role", "study", "created", "expires", "description");
     do {
@@ -274,14 +300,14 @@ static int run(void *arg)
         free(text);
         if (status >= 400)
             print_problem(answer);
-        else if (status == 201)
-            printf("%s\n", member(answer, "token"));
+        else if (status == 201 && !(printed = print_token(answer)))
+            take_back(c, answer, strerror(errno));
         else if (status == 200)
             print_list(answer);
         more = status == 200 && turn_page(c, answer);
         json_decref(answer);
     } while (more);
-    return status >= 200 && status < 300 ? 0 : 1;
+    return status >= 200 && status < 300 && printed ? 0 : 1;
 }
 
 /* For a command that runs in a server of this process. The name of its socket is known only after its start. */
@@ -318,6 +344,7 @@ static int run_with(command *c, server_config *options)
     store_error error = {0};
     brief b = {.c = c, .options = options};
     log_configure(LOG_ERROR, false);
+    signal(SIGPIPE, SIG_IGN); /* a token that a closed pipe did not take is revoked */
     options->threads = 1;
     if (!find_database(c, options))
         return 1;

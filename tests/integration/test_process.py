@@ -254,6 +254,14 @@ def test_what_cannot_be_written_leaves_nothing():
         assert files() == before
 
 
+def test_output_that_cannot_be_written_is_a_failure():
+    for command in (["version"], ["--help"], ["token", "--help"]):
+        with open("/dev/full", "w") as full:
+            streams = {"stdout": full, "stderr": subprocess.PIPE, "text": True}
+            done = subprocess.run([servers.BINARY, *command], **streams, env=sanitizers.environment(), check=False)
+        assert (done.returncode, done.stderr) == (FAILED, "banditd: standard output: No space left on device\n"), (command, done)
+
+
 def test_an_empty_file_is_not_backed_up():
     with tempfile.TemporaryDirectory() as folder:
         db, copy = pathlib.Path(folder, "empty.db"), pathlib.Path(folder, "copy.db")

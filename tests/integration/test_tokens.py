@@ -368,6 +368,29 @@ def test_only_create_makes_a_database():
             assert len(run_to_end("token", "list", "--db", f"{folder}/{name}")[1].splitlines()) == 2
 
 
+def unwritten(*arguments):
+    """banditd token …, whose output goes to a full disk. -> what it says"""
+    with open("/dev/full", "w") as full:
+        command = [servers.BINARY, *databases.translated(("token", *arguments))]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=sanitizers.environment(), check=False)
+    assert done.returncode == 1 and "standard output: No space left on device" in done.stderr, done
+    return done.stderr
+
+
+def test_a_token_that_cannot_be_written_is_revoked():
+    with tempfile.TemporaryDirectory() as folder:
+        db = folder + "/banditd.db"
+        assert run_to_end("token", "create", "--role", "admin", "--db", db)[0] == 0
+        for server in (contextlib.nullcontext(), Server("--auth", "token", db=db)):
+            with server:
+                said = unwritten("create", "--role", "editor", "--db", db)
+                revoked = re.search(r"it was revoked \(([0-9a-f]{16})\)\n$", said)[1]
+                listed = run_to_end("token", "list", "--db", db)[1]
+                assert len(listed.splitlines()) == 2 and revoked not in listed, listed
+                assert run_to_end("token", "revoke", revoked, "--db", db)[0] == 1
+                unwritten("list", "--db", db)
+
+
 def test_the_list_has_all_of_them():
     """More than one page, from the file and from a server."""
     with tempfile.TemporaryDirectory() as folder:
