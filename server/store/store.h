@@ -104,6 +104,8 @@ void store_tick(store *s);
 
 /* ---- files that a server may be using ------------------------------------------------------------------ */
 
+/* Each of these fails with STORE_MOVED if the file's write-ahead log was written for another file. */
+
 /* Copies the state of the database at one moment to a file that must not exist yet (otherwise STORE_EXISTS). The
  * copy appears complete or not at all. Takes no lock and never checkpoints. STORE_FOREIGN: not a database of banditd, or
  * an empty file. */

@@ -120,6 +120,15 @@ def test_a_backup_is_restored_as_the_manual_says(case):
         shutil.copyfile(copy, db)
         if case:  # without the last step nothing is lost either: it is asked for
             assert f"remove {db}-wal and {db}-shm" in refused_start(db)
+            link = Path(folder) / "link.db"
+            link.symlink_to(db)
+            for name in (db, link):
+                for command in (["check"], ["backup", f"{folder}/2.db"], ["export", "kept", f"{folder}/kept"], ["migrate"],
+                                ["copy", "--to", f"{folder}/3.db"]):
+                    from_it = ["--from", str(name)] if command[0] == "copy" else ["--db", str(name)]
+                    status, out, err = run_to_end(*command, *from_it)
+                    assert (status, out) == (1, "") and f"remove {db}-wal and {db}-shm" in err, (command, status, out, err)
+            assert sorted(path.suffix for path in Path(folder).iterdir() if path.name[0] in "23k") == []
             assert db.read_bytes() == copy.read_bytes()
         without_log(db)
         with Server(db=db) as server:

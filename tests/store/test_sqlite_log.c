@@ -5,8 +5,10 @@
 #include "tests/support/store_fixture.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,6 +208,22 @@ static void a_damaged_log_can_be_cut(void **state)
 
 /* ---- a log beside another file ------------------------------------------------------------------------- */
 
+/* What only reads the file refuses it as well. */
+static void expect_no_reader(const char *path)
+{
+    char copy[220];
+    store_error err;
+    store *s;
+    int64_t version;
+    stpcpy(stpcpy(copy, path), ".read");
+    assert_int_equal(store_back_up(path, copy, &err), STORE_MOVED);
+    assert_non_null(strstr(err.message, "is not the write-ahead log of"));
+    assert_int_equal(access(copy, F_OK), -1);
+    assert_int_equal(store_open_snapshot(&s, path, &err), STORE_MOVED);
+    assert_int_equal(store_read_version(path, &version, &err), STORE_MOVED);
+    assert_int_equal(store_check(path, NULL, NULL, &err), STORE_MOVED);
+}
+
 /* A backup is put in the place of a database whose server was killed, and its log is forgotten. */
 static void a_restored_backup_is_not_overwritten(void **state)
 {
@@ -226,6 +244,7 @@ static void a_restored_backup_is_not_overwritten(void **state)
         copy_file(others[i], remains); /* over it, or by a new name: it is the content that counts */
         expect_refused(remains, STORE_MOVED, "is not the write-ahead log of");
         expect_refused(remains, STORE_MOVED, "remove");
+        expect_no_reader(remains);
         assert_int_equal(unlink(beside(remains, "-wal").text), 0); /* as the manual says */
         unlink(beside(remains, "-shm").text);
         assert_int_equal(count_studies(remains), i == 0);
@@ -258,6 +277,49 @@ static void the_own_log_is_always_taken(void **state)
     }
 }
 
+typedef struct asker {
+    pthread_t thread;
+    const char *path;
+    atomic_bool *ended;
+    int refused;
+    long asked;
+} asker;
+
+static void *ask_always(void *arg)
+{
+    asker *a = arg;
+    for (; !atomic_load(a->ended); a->asked++)
+        a->refused += sqlite_refuse_foreign_log(a->path, NULL) != STORE_OK;
+    return NULL;
+}
+
+/* Readers ask beside a server, while checkpoints move the marks and the log starts over. */
+static void the_log_of_a_running_server_is_always_taken(void **state)
+{
+    enum { ASKERS = 6, STARTS = 200 };
+    const char *path = ((store_directory *)*state)->path;
+    asker askers[ASKERS];
+    atomic_bool ended = false;
+    char id[40];
+    for (int i = 0; i < ASKERS; i++) {
+        askers[i] = (asker){.path = path, .ended = &ended};
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_always, &askers[i]), 0);
+    }
+    for (int i = 0; i < STARTS; i++) {
+        store *s = store_fixture_open(path);
+        snprintf(id, sizeof id, "s%d", i);
+        add_study(s, id);
+        store_close(s);
+    }
+    atomic_store(&ended, true);
+    for (int i = 0; i < ASKERS; i++) {
+        assert_int_equal(pthread_join(askers[i].thread, NULL), 0);
+        assert_int_equal(askers[i].refused, 0);
+        assert_true(askers[i].asked > 100);
+    }
+    assert_int_equal(count_studies(path), STARTS);
+}
+
 static void a_log_without_its_database_is_kept(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
@@ -282,6 +344,7 @@ int main(void)
         T(a_damaged_log_can_be_cut),
         T(a_restored_backup_is_not_overwritten),
         T(the_own_log_is_always_taken),
+        T(the_log_of_a_running_server_is_always_taken),
         T(a_log_without_its_database_is_kept),
 #undef T
     };

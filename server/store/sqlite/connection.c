@@ -48,6 +48,8 @@ store_status sqlite_open_other(connection *c, const char *path, store_error *err
 {
     *c = (connection){.base.driver = &sqlite_driver};
     store_status status = sqlite_refuse_more_names(path, err);
+    if (!status)
+        status = sqlite_refuse_foreign_log(path, err);
     return status ? status : sqlite_open_reader(c, path, err);
 }
 

@@ -98,7 +98,7 @@ void connection_close(connection *c);
 store_status sqlite_open_reader(connection *c, const char *path, store_error *err);
 
 /* The same for a file that another process may be using. Refuses hard links, since SQLite does not find the write-ahead
- * log under their names. */
+ * log under their names, and a log that was written for another file. */
 store_status sqlite_open_other(connection *c, const char *path, store_error *err);
 
 /* The status for the connection's last error; *err has SQLite's message. */
@@ -160,6 +160,9 @@ store_status sqlite_look(sqlite_store *s, file_part part, store_error *err);
 /* Call it before the first connection writes to the database. STORE_CORRUPT: the write-ahead log is damaged, not merely
  * torn at its end. STORE_MOVED: it was written for another file. */
 store_status sqlite_check_log(const char *path, store_error *err);
+
+/* STORE_MOVED: the write-ahead log was written for another file. A server may be using the database. */
+store_status sqlite_refuse_foreign_log(const char *path, store_error *err);
 
 /* Counts the commits that follow a break in the write-ahead log; *at: where the break is. At most one commit: the end
  * is merely torn. */

@@ -182,21 +182,28 @@ static char *uri_of(const char *path)
     return uri;
 }
 
-static store_status read_both(const char *path, log_marks *file, log_marks *both, store_error *err)
+/* The marks of the file without its log. */
+static store_status read_alone(const char *path, log_marks *out, store_error *err)
 {
     connection c;
     char *uri = uri_of(path);
     if (!uri)
         return store_fail(err, STORE_NO_MEMORY, "out of memory");
-    *file = *both = (log_marks){0};
+    *out = (log_marks){0};
     if (!connection_open(&c, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL))
-        read_marks(&c, file);
+        read_marks(&c, out);
     connection_close(&c);
     free(uri);
-    if (!sqlite_open_reader(&c, path, NULL))
-        read_marks(&c, both);
-    connection_close(&c);
     return STORE_OK;
+}
+
+static void read_with_log(const char *path, log_marks *out)
+{
+    connection c;
+    *out = (log_marks){0};
+    if (!sqlite_open_reader(&c, path, NULL))
+        read_marks(&c, out);
+    connection_close(&c);
 }
 
 /* Was the log written for another file? file: the marks of the file alone; both: the marks of the file with its log. A
@@ -212,15 +219,52 @@ static bool is_foreign(const log_marks *file, const log_marks *both)
     return !both->exist || (file->mark != both->mark && file->mark != both->before);
 }
 
+/* A server may be using the file, and restart the log between two readings: then the file has other marks afterwards,
+ * since it gets one of the old log's before the log is used again. */
+static store_status refuse_foreign_log(const char *path, store_error *err)
+{
+    log_marks file, both, again;
+    store_status status = read_alone(path, &file, err);
+    if (status)
+        return status;
+    read_with_log(path, &both);
+    if (!is_foreign(&file, &both))
+        return STORE_OK;
+    status = read_alone(path, &again, err);
+    if (status || !again.known || again.exist != file.exist || again.mark != file.mark)
+        return status;
+    return store_fail(
+        err, STORE_MOVED,
+        "%s-wal is not the write-ahead log of %s: if you have put a backup in its place, remove "
+        "%s-wal and %s-shm; if not, put back the database that the log belongs to",
+        path, path, path, path);
+}
+
+static bool has_log(const char *path)
+{
+    struct stat st;
+    char wal[PATH_MAX + 8];
+    snprintf(wal, sizeof wal, "%s-wal", path);
+    return stat(wal, &st) == 0 && st.st_size > header_bytes;
+}
+
+store_status sqlite_refuse_foreign_log(const char *path, store_error *err)
+{
+    char *resolved = realpath(path, NULL); /* the log is beside the file that a link points to */
+    store_status status = resolved && has_log(resolved) ? refuse_foreign_log(resolved, err) : STORE_OK;
+    free(resolved); /* NULL: opening the database reports the problem */
+    return status;
+}
+
 store_status sqlite_check_log(const char *path, store_error *err)
 {
     struct stat st;
     char wal[PATH_MAX + 8];
     size_t commits;
     off_t at;
-    snprintf(wal, sizeof wal, "%s-wal", path);
-    if (stat(wal, &st) || st.st_size <= header_bytes)
+    if (!has_log(path))
         return STORE_OK;
+    snprintf(wal, sizeof wal, "%s-wal", path);
     if (stat(path, &st) == 0 && st.st_size == 0)
         return store_fail(err, STORE_MOVED,
                           "%s is empty, but its write-ahead log %s exists: put the database back, or remove "
@@ -232,14 +276,5 @@ store_status sqlite_check_log(const char *path, store_error *err)
             err, STORE_CORRUPT,
             "%s is damaged at byte %lld, and %zu acknowledged commits follow the damage: restore a backup; or, to give these commits up, keep a copy, then run: truncate -s %lld %s",
             wal, (long long)at, commits, (long long)at, wal);
-    log_marks file, both;
-    if (!status)
-        status = read_both(path, &file, &both, err);
-    if (!status && is_foreign(&file, &both))
-        return store_fail(
-            err, STORE_MOVED,
-            "%s is not the write-ahead log of %s: if you have put a backup in its place, remove "
-            "%s and %s-shm; if not, put back the database that the log belongs to",
-            wal, path, wal, path);
-    return status;
+    return status ? status : refuse_foreign_log(path, err);
 }
