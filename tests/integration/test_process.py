@@ -270,6 +270,35 @@ def test_an_empty_file_is_not_backed_up():
         assert (status, out) == (FAILED, "") and f"{db} is empty" in err and not copy.exists(), (status, out, err)
 
 
+@cases({name: name for name in (":memory:", "file:x.db", "file:x.db?mode=memory", "plain.db")})
+def test_a_relative_name_is_a_files_name(case):
+    """SQLite takes some of them for databases in memory or for URIs."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def command(*arguments):
+            options = {"cwd": folder, "capture_output": True, "text": True, "env": sanitizers.environment()}
+            done = subprocess.run([pathlib.Path(servers.BINARY).resolve(), *arguments], **options, check=False)
+            return done.returncode, done.stdout, done.stderr
+
+        for missing in (["check"], ["backup", "copy.db"], ["export", "a"], ["migrate"], ["token", "list"]):
+            status, out, err = command(*missing, "--db", case)
+            assert (status, out) == (FAILED, "") and case in err and "schema" not in err, (missing, status, out, err)
+        assert not list(pathlib.Path(folder).iterdir()), "nothing is created"
+        assert command("token", "create", "--role", "admin", "--db", case)[0] == 0
+        assert pathlib.Path(folder, case).exists()
+        copy = f"{case}.copy"
+        assert command("backup", copy, "--db", case) == (0, "", "")
+        assert pathlib.Path(folder, copy).exists()
+        for name in (case, copy):
+            assert command("check", "--quiet", "--db", name) == (0, "", "")
+            status, out, err = command("migrate", "--db", name)
+            assert status == 0 and "already at schema version" in out and "version 0" not in out, (out, err)
+            assert len(command("token", "list", "--db", name)[1].splitlines()) == 2
+        assert command("copy", "--quiet", "--from", copy, "--to", f"{case}.other") == (0, "", "")
+        names = {path.name for path in pathlib.Path(folder).iterdir() if not path.name.endswith(("-wal", "-shm", ".lock", ".reserve"))}
+        assert names == {case, copy, f"{case}.other"}
+
+
 def test_options_from_the_environment():
     databases.sqlite_only("it names SQLite's file")
     with tempfile.TemporaryDirectory() as folder:

@@ -57,7 +57,7 @@ static store_status mark_copy(connection *copy, store_error *err)
 static store_status copy_pages(connection *from, const char *path, store_error *err)
 {
     connection copy;
-    store_status status = connection_open(&copy, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+    store_status status = connection_open_file(&copy, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
     if (!status) {
         sqlite3_backup *backup = sqlite3_backup_init(copy.db, "main", from->db, "main");
         if (backup) {

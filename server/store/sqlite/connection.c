@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const texts[SQL_COUNT] = {
@@ -36,9 +38,20 @@ store_status connection_open(connection *c, const char *path, int flags, store_e
     return STORE_OK;
 }
 
+store_status connection_open_file(connection *c, const char *path, int flags, store_error *err)
+{
+    char *plain = NULL;
+    *c = (connection){.base.driver = &sqlite_driver};
+    if (*path != '/' && asprintf(&plain, "./%s", path) < 0)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    store_status status = connection_open(c, plain ? plain : path, flags, err);
+    free(plain);
+    return status;
+}
+
 store_status sqlite_open_reader(connection *c, const char *path, store_error *err)
 {
-    store_status status = connection_open(c, path, SQLITE_OPEN_READONLY, err);
+    store_status status = connection_open_file(c, path, SQLITE_OPEN_READONLY, err);
     if (status)
         return status;
     return connection_execute_text(c, "PRAGMA query_only = ON; PRAGMA cell_size_check = ON", err);

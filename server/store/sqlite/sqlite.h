@@ -92,6 +92,8 @@ extern const sql_driver sqlite_driver;     /* in connection.c */
 /* flags: SQLITE_OPEN_…. The connection does not checkpoint when it closes, since the file may turn out to belong to
  * another program. */
 store_status connection_open(connection *c, const char *path, int flags, store_error *err);
+/* The same for a file whose path may be relative. SQLite takes some relative names for others: `:memory:`, `file:x`. */
+store_status connection_open_file(connection *c, const char *path, int flags, store_error *err);
 void connection_close(connection *c);
 
 /* A connection that cannot write and never checkpoints. The caller closes it, also after a failure. */
