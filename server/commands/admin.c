@@ -141,7 +141,12 @@ int admin_read_arguments(admin_arguments *out, int argc, char **argv, const admi
     }
     if (out->n_operands < operands_min)
         return admin_usage(command, "%s is missing", command->operands);
-    return config_read(&out->config, n_shared, shared) == CONFIG_RUN ? 0 : ADMIN_USAGE;
+    /* A command uses the options, which point into the text of the configuration file, until the process ends. */
+    static server_config kept;
+    config_clear(&kept);
+    config_outcome outcome = config_read(&kept, n_shared, shared);
+    out->config = kept;
+    return outcome == CONFIG_RUN ? 0 : ADMIN_USAGE;
 }
 
 int admin_failed(const admin_command *command, const store_error *error, store_status status)

@@ -335,7 +335,8 @@ study_answer study_fixture_best(study_fixture *f, const char *id)
 
 study_answer study_fixture_delete(study_fixture *f, const char *id)
 {
-    return study_call_wait(post(f, call_new(id, -1, NULL, NULL), study_delete));
+    static study_change whatever_it_is;
+    return study_call_wait(post(f, call_new(id, -1, &whatever_it_is, NULL), study_delete));
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------- */
