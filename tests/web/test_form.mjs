@@ -505,7 +505,7 @@ async function takenOver(site) {
     const rows = await dialog.locator('tbody tr').evaluateAll((all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
     assert.deepEqual(rows, ['imported result 2', 'trial 1'].map((which) => [which, 'a/b', 'must be a number from 0.0 to 0.5']));
     await dialog.getByRole('button', { name: 'Close' }).click();
-    assert.equal(await dialog.count(), 0);
+    await page.waitForSelector('dialog', { state: 'detached' });
     await create('same-range', 1);
     await page.waitForSelector('.toast >> text=4 results of old-range were taken over.');
   });
