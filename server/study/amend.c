@@ -263,7 +263,9 @@ void study_amend(study *s, study_request *request)
         goto out;
     }
     record_amendment(s, t, now.repeats == implied ? 0 : now.repeats, best->candidate, result->reason, time);
-    study_cancel_barred(s, t->candidate);
+    suspects suspected = {0};
+    study_suspects_add(s, &suspected, t->candidate, t->state);
+    study_cancel_barred(s, &suspected);
     log_event(LOG_INFO, "trial_amended", "study", s->id, "trial", log_format("%lld", (long long)t->id), NULL);
     commit_hold(s->commit, request);
     study_answer_trial(s, request, t);

@@ -75,8 +75,10 @@ static void observe(study *s, study_request *request)
         commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
     commit_record(s->commit, &event);
     take_back_broken(s, in, event.time);
-    for (size_t i = 0; study_pulls_once(s) && i < in->n; i++)
-        study_cancel_barred(s, in->list[i].candidate);
+    suspects suspected = {0};
+    for (size_t i = 0; i < in->n; i++)
+        study_suspects_add(s, &suspected, in->list[i].candidate, TRIAL_COMPLETED);
+    study_cancel_barred(s, &suspected);
     stop_when_spent(s);
     commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;

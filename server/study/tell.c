@@ -230,9 +230,11 @@ void study_tell(study *s, study_request *request)
             if (t.verdicts[i] != DUPLICATE)
                 apply(s, &t, i, now);
         }
+        suspects suspected = {0};
         for (size_t i = 0; i < n; i++)
             if (t.verdicts[i] != DUPLICATE && !trial_is_open(t.trials[i]))
-                study_cancel_barred(s, t.trials[i]->candidate);
+                study_suspects_add(s, &suspected, t.trials[i]->candidate, t.trials[i]->state);
+        study_cancel_barred(s, &suspected);
         study_estimate_stopped(s, now);
         stop_when_spent(s);
         wire_writer w = WIRE_WRITER_INIT;

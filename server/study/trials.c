@@ -2,7 +2,6 @@
 
 #include "server/base/clock.h"
 #include "server/data/modelled.h"
-#include "server/study/barred.h"
 #include "server/study/failures.h"
 #include "server/study/imported_best.h"
 #include "server/study/lease.h"
@@ -146,37 +145,45 @@ size_t study_cancel_retired(study *s)
     return n;
 }
 
-void study_cancel_barred(study *s, uint32_t candidate)
+void study_cancel_barred(study *s, suspects *all)
 {
     trial *t, *next;
     int64_t now = clock_now();
-    for (t = trial_queue_first(s->queue, TRIALS_QUEUED); t; t = next) {
-        next = trial_queue_next(t);
-        const char *bar = t->candidate == candidate ? study_bar(s, t) : NULL;
-        if (bar)
-            cancel(s, t, bar, now);
+    if (all->no_memory)
+        commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
+    if (all->n > 0 && !trial_queue_is_empty(s->queue, TRIALS_QUEUED)) {
+        study_suspects_gather(s, all);
+        for (t = trial_queue_first(s->queue, TRIALS_QUEUED); t; t = next) {
+            next = trial_queue_next(t);
+            const char *bar = study_bar(s, all, t);
+            if (bar)
+                cancel(s, t, bar, now);
+        }
     }
+    free(all->list);
+    *all = (suspects){0};
 }
 
 void study_cancel_all_barred(study *s)
 {
     size_t n;
-    bool once = study_pulls_once(s);
-    trial *t, *next;
-    for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = next) {
-        next = trial_queue_next(t);
-        if (!t->joining && (once || t->state == TRIAL_FAILED || t->state == TRIAL_INFEASIBLE))
-            study_cancel_barred(s, t->candidate);
-    }
+    suspects all = {0};
+    for (trial *t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
+        if (!t->joining)
+            study_suspects_add(s, &all, t->candidate, t->state);
     const store_imported *imported = pending_results_observations(s->results, &n);
-    for (size_t i = 0; once && i < n; i++)
-        study_cancel_barred(s, imported[i].candidate);
+    for (size_t i = 0; i < n; i++)
+        study_suspects_add(s, &all, imported[i].candidate, TRIAL_COMPLETED);
+    study_cancel_barred(s, &all);
 }
 
 /* Closes a trial that returned to the queue if it may not be handed out again. */
 static void cancel_returned(study *s, trial *t, int64_t now)
 {
-    const char *reason = study_is_retired(s, t->candidate) ? retired : study_bar(s, t);
+    candidate_outcomes outcomes = {.candidate = t->candidate};
+    suspects one = {.list = &outcomes, .n = 1};
+    study_suspects_gather(s, &one);
+    const char *reason = study_is_retired(s, t->candidate) ? retired : study_bar(s, &one, t);
     if (reason)
         cancel(s, t, reason, now);
 }
@@ -217,6 +224,7 @@ void study_expire_leases(study *s, int64_t now)
     if (trial_queue_next_expiry(s->queue) > boot || s->expiry_write > commit_done(s->commit))
         return;
     s->expiry_write = commit_number(s->commit);
+    suspects suspected = {0};
     for (size_t n = 0; n < EXPIRIES && trial_queue_next_expiry(s->queue) <= boot; n++) {
         trial *t = trial_queue_first_lease(s->queue);
         metrics_count_expiry(s->app->metrics);
@@ -224,11 +232,12 @@ void study_expire_leases(study *s, int64_t now)
         if (t->attempt >= s->config->wire->max_attempts.value) {
             told_result nothing = {.state = TRIAL_FAILED, .repeats = 1, .reason = study_lease_expired};
             study_close_trial(s, t, &nothing, t->attempt, now);
-            study_cancel_barred(s, t->candidate);
+            study_suspects_add(s, &suspected, t->candidate, t->state);
         } else {
             study_requeue(s, t, "expired", true, 0.0, now);
         }
     }
+    study_cancel_barred(s, &suspected);
 }
 
 /* ---- trials that are only in the store ----------------------------------------------------------------- */

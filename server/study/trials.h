@@ -4,6 +4,7 @@
 #define SERVER_STUDY_TRIALS_H
 
 #include "proto/wire.h"
+#include "server/study/barred.h"
 #include "server/study/study.h"
 
 /* The reason of a trial whose lease expired at its last attempt; its result may still be reported. */
@@ -37,11 +38,11 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
 /* Closes the queued trials of retired candidates. Returns how many it has closed. */
 size_t study_cancel_retired(study *s);
 
-/* Closes the queued picks of a candidate that may not be handed out any more (study_bar). Call it after results of the
- * candidate. */
-void study_cancel_barred(study *s, uint32_t candidate);
+/* Closes the queued picks of those suspects that may not be handed out any more (study_bar), and empties the list. Call it
+ * once for all new results of a request, because it may take a pass over all results and one over the queue. */
+void study_cancel_barred(study *s, suspects *all);
 
-/* The same for all results that the open batch does not include. Call it after a plan, because such results may have arrived
+/* The same for the candidates of all results that the open batch does not include. Call it after a plan, because such results may have arrived
  * while it was computed. */
 void study_cancel_all_barred(study *s);
 
