@@ -85,6 +85,13 @@ bandit_engine *bandit_several_leaf(const bandit_several_engine *engine, size_t j
 /* Whether every metric's engine has a model. */
 bool bandit_several_has_model(const bandit_several_engine *engine);
 
+/* Hallucinates one pick in all metrics' engines, and notes it as in flight. Errors: those of
+ * bandit_engine_replay_picks; then the engine is broken. */
+bandit_status bandit_several_take_out(bandit_several_engine *engine, const bandit_pick *pick,
+                                      const bandit_executor *executor, bandit_error *err);
+
+/* ---- several_joint.c ----------------------------------------------------------------------------------- */
+
 /* The metrics' bounds and thresholds in the units of the models. */
 void bandit_several_goals(const bandit_several_engine *engine, bandit_metric *goals);
 
@@ -95,11 +102,6 @@ bandit_status bandit_several_join(bandit_several_engine *engine, bandit_error *e
  * the next pick in flight, as an arm with the given number. */
 bandit_status bandit_several_start_joint(bandit_several_engine *engine, bandit_error *err);
 bandit_status bandit_several_join_next(bandit_several_engine *engine, uint32_t number, bandit_error *err);
-
-/* Hallucinates one pick in all metrics' engines, and notes it as in flight. Errors: those of
- * bandit_engine_replay_picks; then the engine is broken. */
-bandit_status bandit_several_take_out(bandit_several_engine *engine, const bandit_pick *pick,
-                                      const bandit_executor *executor, bandit_error *err);
 
 /* ---- several_list.c ------------------------------------------------------------------------------------ */
 
