@@ -49,7 +49,9 @@ void why_sentence(char out[WHY_SENTENCE], const why_facts *f)
         snprintf(out, WHY_SENTENCE, "Drawn at random.");
         return;
     case BANDIT_REASON_FIRST:
-        snprintf(out, WHY_SENTENCE, "One of the first points: no result was known yet.");
+        snprintf(out, WHY_SENTENCE, "One of the first points: %s.",
+                 f->has_nearest ? "the results so far do not lead the search yet"
+                                : "no result was known yet");
         return;
     case BANDIT_REASON_EVOLUTION:
         snprintf(out, WHY_SENTENCE, "A variation of a good result among the latest ones.");

@@ -63,6 +63,15 @@ static void points_that_were_measured(void **state)
     says(&f, "Measures again: the two leaders are within noise.");
 }
 
+static void first_points(void **state)
+{
+    (void)state;
+    why_facts f = {.rule = BANDIT_REASON_FIRST, .left = (double)NAN};
+    says(&f, "One of the first points: no result was known yet.");
+    f.has_nearest = true; /* but all results are equal, say */
+    says(&f, "One of the first points: the results so far do not lead the search yet.");
+}
+
 static void rules_without_a_score(void **state)
 {
     (void)state;
@@ -79,6 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores),
         cmocka_unit_test(points_that_were_measured),
+        cmocka_unit_test(first_points),
         cmocka_unit_test(rules_without_a_score),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
