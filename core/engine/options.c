@@ -151,7 +151,7 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
 };
 /* clang-format on */
 
-_Static_assert(BANDIT_OPTION_COUNT <= 32, "bandit_algorithm_info.options has a bit for each");
+_Static_assert(BANDIT_OPTION_COUNT <= 64, "bandit_algorithm_info.options has a bit for each");
 /* bandit_option_number reads enumerations as unsigned int. */
 _Static_assert(sizeof(bandit_batch_rule) == sizeof(unsigned), "an enumeration is an unsigned int");
 

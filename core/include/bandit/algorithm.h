@@ -297,12 +297,12 @@ bool bandit_option_set_word(bandit_options *options, bandit_option option, const
 
 typedef struct bandit_algorithm_info {
     const char *description; /* a sentence */
-    uint32_t options;        /* those that apply: BANDIT_OPTION_BIT of each */
+    uint64_t options;        /* those that apply: BANDIT_OPTION_BIT of each */
     bool lambda_by_horizon;  /* lambda is 1 + 2/T by default, as in the algorithm's theorem */
     bool numeric_spaces;     /* in a space, all parameters must be numbers and always active */
 } bandit_algorithm_info;
 
-#define BANDIT_OPTION_BIT(option) (UINT32_C(1) << (option))
+#define BANDIT_OPTION_BIT(option) (UINT64_C(1) << (option))
 
 const bandit_algorithm_info *bandit_algorithm_about(bandit_algorithm algorithm); /* static */
 bool bandit_algorithm_takes(bandit_algorithm algorithm, bandit_option option);
