@@ -11,6 +11,7 @@ typedef struct bandit_walk {
     double *genes, *trial; /* n each; genes: where the walk is */
     double *coded;         /* n */
     double *t, *direction; /* n each */
+    double *room;          /* of each row of the polytope */
     double *memory;
 } bandit_walk;
 
@@ -27,5 +28,13 @@ bool bandit_walk_can_jump(const bandit_space *space);
 /* One step: a chord of the polytope or, with jumps, by chance a change of one parameter. Without memory it sets
  * polytope.no_memory. */
 void bandit_walk_step(bandit_walk *walk, bool jumps);
+
+/* Tries a change of one parameter that is no free number. Without memory it sets polytope.no_memory. */
+void bandit_walk_jump(bandit_walk *walk);
+
+/* Draws the free numbers one after the other, each uniformly from where it may be while the others stay (Gibbs
+ * sampling). For the same change it takes far less time than steps along chords. Numbers that conditions depend on
+ * take such a step together. Without memory it sets polytope.no_memory. */
+void bandit_walk_sweep(bandit_walk *walk);
 
 #endif

@@ -1,4 +1,5 @@
 /* Partial dependence of the model's mean on one input or two. */
+#include "core/insight/slices.h"
 #include "core/insight/view.h"
 
 #include "core/arms/genome.h"
@@ -13,7 +14,8 @@
 enum {
     POINTS = 256,     /* for each average of one axis */
     POINTS_PAIR = 64, /* for each average of two axes */
-    LONGEST = 1000    /* values of a parameter that is not a number, at most */
+    FEW = 8,       /* parameters with rules: there a sequence is quick enough, and its averages are closer */
+    LONGEST = 1000 /* values of a parameter that is not a number, at most */
 };
 
 /* One cell of the grid. */
@@ -61,7 +63,8 @@ static size_t axis_values(const bandit_space *space, size_t i, size_t points, do
 typedef struct sweep {
     bandit_insight *view;
     double *fixed, *genes, *coded; /* one entry per parameter */
-    double *drawn;                 /* POINTS x parameters; only with rules */
+    double *drawn;                 /* POINTS x parameters; only with rules on few parameters */
+    bandit_slices slices;          /* only with rules on more */
     double *coordinates;           /* POINTS x dimension */
 } sweep;
 
@@ -69,13 +72,15 @@ typedef struct sweep {
 static bandit_status take_points(sweep *s, bandit_genome *genome, size_t n, size_t *taken, bandit_error *err)
 {
     const bandit_space *space = bandit_view_space(s->view);
-    if (space->rules) {
+    if (space->rules && space->n <= FEW) {
         bool found;
         bandit_status status = bandit_view_is_allowed(genome, s->genes, &found, err);
         if (status == BANDIT_OK && found)
             status = bandit_view_allowed(s->view, genome, n, s->drawn, s->coordinates, taken, err);
         return status;
     }
+    if (space->rules)
+        return bandit_slices_take(&s->slices, genome, s->coordinates, taken, err);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < space->n; j++)
             s->genes[j] = bandit_genome_gene(genome, j, bandit_view_uniform(s->view, (uint32_t)i, j));
@@ -86,8 +91,8 @@ static bandit_status take_points(sweep *s, bandit_genome *genome, size_t n, size
     return BANDIT_OK;
 }
 
-/* The average over n points that have the fixed values; *found is false if no point has them. */
-static bandit_status average_fixed(sweep *s, size_t n, bandit_effect *out, bool *found, bandit_error *err)
+/* The average over n points that have the fixed values. The count stays 0 if no point has them. */
+static bandit_status average_fixed(sweep *s, size_t n, bandit_effect *out, bandit_error *err)
 {
     const bandit_space *space = bandit_view_space(s->view);
     bandit_genome genome;
@@ -97,7 +102,6 @@ static bandit_status average_fixed(sweep *s, size_t n, bandit_effect *out, bool 
     if (status == BANDIT_OK)
         status = take_points(s, &genome, n, &taken, err);
     bandit_genome_clear(&genome);
-    *found = taken > 0;
     if (!exists || (status == BANDIT_OK && taken == 0))
         return BANDIT_OK;
     const cell c = {.coordinates = s->coordinates, .n = taken};
@@ -112,32 +116,39 @@ static bandit_status effects_space(bandit_insight *v, const size_t *axes, size_t
     sweep s = {.view = v};
     double *values = bandit_alloc((size_t)2 * LONGEST + 3 * space->n, sizeof *values);
     s.coordinates = bandit_alloc(POINTS * space->dimension, sizeof *s.coordinates);
-    s.drawn = space->rules ? bandit_alloc(POINTS * space->n, sizeof *s.drawn) : NULL;
+    s.drawn = space->rules && space->n <= FEW ? bandit_alloc(POINTS * space->n, sizeof *s.drawn) : NULL;
     bandit_status status = BANDIT_OK;
     size_t lengths[2] = {1, 1};
     for (size_t a = 0; values && a < n_axes; a++)
         lengths[a] = axis_values(space, axes[a], points, values + a * LONGEST);
     *out = values ? calloc(lengths[0] * lengths[1], sizeof **out) : NULL;
     *n = 0;
-    if (!values || !s.coordinates || (space->rules && !s.drawn) || !*out)
+    if (!values || !s.coordinates || (space->rules && space->n <= FEW && !s.drawn) || !*out)
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     else
         s.fixed = values + (size_t)2 * LONGEST;
+    if (status == BANDIT_OK && space->rules && space->n > FEW)
+        status = bandit_slices_init(&s.slices, space, n_axes > 1 ? POINTS_PAIR : POINTS, err);
     for (size_t k = 0; status == BANDIT_OK && k < lengths[0] * lengths[1]; k++) {
-        const size_t at[2] = {k / lengths[1], k % lengths[1]};
-        bandit_effect *effect = *out + *n;
-        bool found;
+        /* back and forth, so that each cell follows a neighbour */
+        size_t row = k / lengths[1], column = row % 2 ? lengths[1] - 1 - k % lengths[1] : k % lengths[1];
+        const size_t at[2] = {row, column};
+        bandit_effect *effect = *out + row * lengths[1] + column;
         s.genes = s.fixed + space->n;
         s.coded = s.genes + space->n;
         for (size_t j = 0; j < space->n; j++)
             s.fixed[j] = (double)NAN;
         for (size_t a = 0; a < n_axes; a++)
             s.fixed[axes[a]] = effect->at[a] = values[a * LONGEST + at[a]];
-        status = average_fixed(&s, n_axes > 1 ? POINTS_PAIR : POINTS, effect, &found, err);
-        *n += found;
+        status = average_fixed(&s, n_axes > 1 ? POINTS_PAIR : POINTS, effect, err);
+    }
+    for (size_t k = 0; status == BANDIT_OK && k < lengths[0] * lengths[1]; k++) {
+        if ((*out)[k].count > 0)
+            (*out)[(*n)++] = (*out)[k];
     }
     free(values);
     free(s.drawn);
+    bandit_slices_clear(&s.slices);
     free(s.coordinates);
     return status;
 }
