@@ -49,8 +49,9 @@ static void limits_of(const bandit_fit_data *data, size_t entry, double *low, do
     } else if (entry == data->n_lengthscales + 1) {
         *low = log(1e-8);
         *high = log(1e2);
-    } else { /* from the square root of good values to bad values that are bounded by −1/2 (warp.h) */
-        *low = 0.5;
+    } else { /* from the square root, or the logarithm, of good values to bad values that are bounded by −1/2
+                (warp.h) */
+        *low = data->has_far ? 0.0 : 0.5;
         *high = 4.0;
     }
 }
@@ -106,7 +107,7 @@ enum { STARTS = 4 };
  * explained without noise. */
 static void start_warped(const bandit_fit_data *data, size_t k, double *theta)
 {
-    static const double powers[] = {1.0, 2.0, 1.0}, noises[] = {0.0, 0.0, 0.1};
+    const double powers[] = {1.0, data->has_far ? 0.0 : 2.0, 1.0}, noises[] = {0.0, 0.0, 0.1};
     size_t p = data->n_lengthscales;
     bandit_hyperparameters peak = {
         .lengthscales = theta, .signal = exp(theta[p]), .noise = exp(theta[p + 1])};

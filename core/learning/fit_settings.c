@@ -92,6 +92,7 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
         .warp = options->standardize_rewards && options->warp_rewards,
         .better_half = options->warp_unit != BANDIT_WARP_QUARTILES && bandit_arms_is_open_space(arms),
         .in_turn = options->warp_unit == BANDIT_WARP_IN_TURN && bandit_arms_is_open_space(arms),
+        .explains_far = options->revision >= 3,
         .confirms = options->revision >= 2,
         .highest_bound = highest_bound(options->metric),
         .noise_std = options->noise_std};

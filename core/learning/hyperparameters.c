@@ -21,6 +21,9 @@ enum {
     MOST_JUDGED = 32    /* arms set aside in one fit, at most; also at most a tenth of all */
 };
 
+/* Warped rewards further above the median than this are far, in scales. */
+static const double FAR = 20.0;
+
 /* ---- one fit ------------------------------------------------------------------------------------------- */
 
 static void sample_clear(bandit_sample *s)
@@ -236,6 +239,7 @@ bandit_fit_data bandit_sample_lay_out(bandit_sample *s, const bandit_fitted *l)
         s->value[i] = value_of(l, &s->rows[i]);
         s->count[i] = (double)s->rows[i].count;
         s->variance[i] = told_variance(l, &s->rows[i], s->told[i]);
+        data.has_far |= s->settings->explains_far && s->value[i] > FAR;
         for (size_t j = 0; j < d; j++)
             s->points[i * d + j] = bandit_arms_feature(arms, s->rows[i].arm, j);
         if (s->offset)
@@ -351,9 +355,8 @@ static bool confirms(bandit_sample *s, size_t i)
 /* Moves rows far above the others behind the kept ones. */
 static void set_aside_far(bandit_sample *s, const bandit_fitted *l, size_t most)
 {
-    const double far = 20.0;
     for (size_t i = s->n_kept; i-- > 0 && s->n - s->n_kept < most;)
-        if (value_of(l, &s->rows[i]) > far && !confirms(s, i))
+        if (value_of(l, &s->rows[i]) > FAR && !confirms(s, i))
             swap_rows(s, i, --s->n_kept);
 }
 

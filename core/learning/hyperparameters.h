@@ -35,7 +35,10 @@
  * it. Each suspect that is set aside counts as a draw from a broad distribution, which 2 % of rewards have. A
  * new peak that a shorter lengthscale explains therefore stays. The pulls of an arm so far are set aside; its
  * later pulls count, and every fit decides again. Warped rewards more than 20 ranges above the median are
- * always suspects, because a warp fitted to them might hide them. Since revision 2, a repeat with the same reward
+ * always suspects, because a warp fitted to them might hide them. Since revision 3, the power of a fit to such
+ * rewards may be as low as 0, the logarithm, so that a smooth function of many orders of magnitude is likelier
+ * with them than without; a stray among rewards of one scale is an outlier of its logarithm, too. Since revision 2, a
+ * repeat with the same reward
  * confirms an arm that is set aside, or would be: all its pulls count from then on.
  *
  * A result may have a reported standard error e, which is that of its mean if it stands for several pulls. A
@@ -66,6 +69,7 @@ typedef struct bandit_fit_settings {
     bool learn_lengthscale, learn_noise, standardize, warp;
     bool better_half;              /* the unit of the warp may be that of the better half of the rewards */
     bool in_turn;                  /* and every other fit may have a finer one */
+    bool explains_far;             /* a warp may explain rewards far above the others: step 2 */
     bool confirms;                 /* an equal repeat ends that a reward is set aside: step 2 */
     const double *lengthscales;    /* as given: n_lengthscales; borrowed. NULL if they are learned */
     size_t n_lengthscales;         /* number of lengthscales of the fit */
@@ -176,10 +180,12 @@ static inline double bandit_fitted_fold(const bandit_fitted *fitted, double y)
 static inline double bandit_fitted_unfold(const bandit_fitted *fitted, double y)
 {
     const double furthest = 50.0; /* in ranges; no reward is that low */
+    const double highest = 1e15;  /* in scales; the inverse of a logarithm would be infinite */
     if (fitted->warped)
         return fmax(fitted->low,
-                    fitted->offset +
-                        fitted->scale * bandit_unwarp((y - fitted->offset) / fitted->scale, fitted->power));
+                    fitted->offset + fitted->scale * fmin(bandit_unwarp((y - fitted->offset) / fitted->scale,
+                                                                        fitted->power),
+                                                          highest));
     if (!(y < fitted->low))
         return y;
     return fitted->low - fitted->range * expm1(fmin((fitted->low - y) / fitted->range, furthest));

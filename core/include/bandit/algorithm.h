@@ -115,8 +115,9 @@ enum { BANDIT_MOST_METRICS = 13 };
  *    values up to 20 quartile ranges beyond a bound are not cut, nor is the bound (hyperparameters.h);
  *    several metrics on a list: every arm that may be the best is looked at (several_list.c, pop_block);
  *    while all results are equal, log_ei goes on at random (space_picks.c, log_ei_list.c, several_flat.c);
- *    several metrics in a context: picks are compared within the context (several_context.c) */
-enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 2 };
+ *    several metrics in a context: picks are compared within the context (several_context.c)
+ * 3  a warp may explain rewards far above the others, as their logarithm does (hyperparameters.h) */
+enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 3 };
 
 /* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */
 typedef struct bandit_metric {

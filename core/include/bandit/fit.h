@@ -60,6 +60,7 @@ typedef struct bandit_fit_data {
     bool has_mean;    /* otherwise mu = 0 */
     bool warped;      /* requires has_mean */
     bool learn_power; /* of the warp */
+    bool has_far;     /* some rewards are far above the others: the power may be as low as 0, the logarithm */
 } bandit_fit_data;
 
 typedef struct bandit_hyperparameters {

@@ -189,10 +189,12 @@ static void every_other_fit_may_have_a_finer_unit(void **state)
 static void strays_are_set_aside(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 5; kind++) {
+    for (int round = 0; round < 10; round++) {
         learner x;
         double rewards[MOST];
+        int kind = round % 5;
         open_learner(&x, true);
+        x.how.explains_far = round >= 5;
         for (size_t i = 0; i < 48; i++)
             rewards[i] = kind == 4 ? -exp((double)(48 - i) / 4.0)
                                    : sin((double)i / 6.0) + 0.01 * sin(40.0 * (double)i);
@@ -210,6 +212,26 @@ static void strays_are_set_aside(void **state)
     }
 }
 
+/* A peak of eight orders of magnitude is set aside unless the warp may explain it. */
+static void a_peak_of_many_decades_is_no_stray(void **state)
+{
+    (void)state;
+    for (int explains = 0; explains < 2; explains++) {
+        learner x;
+        double rewards[MOST];
+        open_learner(&x, true);
+        x.how.explains_far = explains;
+        for (size_t i = 0; i < 48; i++)
+            rewards[i] = pow(10.0, 8.0 * exp(-pow(((double)i - 24.0) / 2.5, 2.0)));
+        for (size_t n = 12; n <= 48; n += 4)
+            learn(&x, n, rewards);
+        assert_true(explains ? x.learned.n_aside == 0 : x.learned.n_aside >= 3);
+        assert_true(explains ? x.learned.power < 0.3 : x.learned.power >= 0.5);
+        assert_true(isfinite(bandit_fitted_unfold(&x.learned, x.learned.offset + 1e6 * x.learned.scale)));
+        close_learner(&x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +240,7 @@ int main(void)
         cmocka_unit_test(good_rewards_have_a_unit_of_their_own),
         cmocka_unit_test(every_other_fit_may_have_a_finer_unit),
         cmocka_unit_test(strays_are_set_aside),
+        cmocka_unit_test(a_peak_of_many_decades_is_no_stray),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
