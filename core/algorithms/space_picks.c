@@ -3,6 +3,7 @@
 #include "core/algorithms/reason.h"
 #include "core/algorithms/space_design.h"
 #include "core/algorithms/space_objective.h"
+#include "core/algorithms/untried_words.h"
 #include "core/base/allocate.h"
 
 #include <math.h>
@@ -208,6 +209,24 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
     return status;
 }
 
+/* The same; if it is time for an untried word, with that word. */
+static bandit_status maximize_or_try_word(bandit_space_engine *e, bandit_space_batch *b,
+                                          const bandit_select_limits *limits, bool *found, bandit_error *err)
+{
+    bandit_select_limits within = *limits;
+    double *fixed = NULL;
+    bandit_status status = BANDIT_OK;
+    *found = false;
+    if (e->rule->seeks_best && b->has_model)
+        status = bandit_untried_word(&e->base, &b->ledger, b->out, b->n_out, limits,
+                                     e->base.batch + b->n_picks, &fixed, err);
+    within.fixed = fixed;
+    if (status == BANDIT_OK && fixed)
+        status = maximize(e, b, &within, found, err);
+    free(fixed);
+    return status == BANDIT_OK && !*found ? maximize(e, b, limits, found, err) : status;
+}
+
 /* ---- the next point ------------------------------------------------------------------------------------ */
 
 bool bandit_space_samples_uncertainty(const bandit_space_engine *e, const bandit_space_batch *b)
@@ -245,7 +264,7 @@ bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
     else if (explores(e, b))
         status = bandit_design_random(&e->base, b->n_picks, limits, e->coded, &found, err);
     else if (b->has_model || bandit_space_samples_uncertainty(e, b))
-        status = maximize(e, b, limits, &found, err);
+        status = maximize_or_try_word(e, b, limits, &found, err);
     else
         status = bandit_design_next(&e->base, e->rule->seeks_best, b->n_out, limits, e->coded, &found, err);
     *stop = found ? BANDIT_STOP_NONE : BANDIT_STOP_EXHAUSTED;

@@ -3,6 +3,7 @@
 
 #include "core/algorithms/enumerated.h"
 #include "core/algorithms/space_design.h"
+#include "core/algorithms/untried_words.h"
 #include "core/base/allocate.h"
 
 #include <math.h>
@@ -375,9 +376,9 @@ static bandit_status start_choice(bandit_several_engine *e, const bandit_select_
     return BANDIT_OK;
 }
 
-/* Sets e->space.coded to the next point. */
-static bandit_status choose(bandit_several_engine *e, const bandit_select_limits *limits, bool *found,
-                            bandit_error *err)
+/* Sets e->space.coded to the point with the largest gain, or to one of the design. */
+static bandit_status choose_within(bandit_several_engine *e, const bandit_select_limits *limits, bool *found,
+                                   bandit_error *err)
 {
     bandit_several_space *s = &e->space;
     const bandit_space_batch *first = batch_of(e, 0);
@@ -398,6 +399,23 @@ static bandit_status choose(bandit_several_engine *e, const bandit_select_limits
             bandit_maximizer_run(&s->maximizer, &objective, s->values, n_picks % most, s->coded, found, err);
     }
     return status;
+}
+
+/* The same; if it is time for an untried word, with that word. */
+static bandit_status choose(bandit_several_engine *e, const bandit_select_limits *limits, bool *found,
+                            bandit_error *err)
+{
+    const bandit_space_batch *first = batch_of(e, 0);
+    bandit_select_limits within = *limits;
+    double *fixed;
+    bandit_status status = bandit_untried_word(&e->base, &first->ledger, first->out, first->n_out, limits,
+                                               e->base.batch + first->n_picks, &fixed, err);
+    *found = false;
+    within.fixed = fixed;
+    if (status == BANDIT_OK && fixed)
+        status = choose_within(e, &within, found, err);
+    free(fixed);
+    return status == BANDIT_OK && !*found ? choose_within(e, limits, found, err) : status;
 }
 
 bandit_status bandit_several_explain_space(bandit_several_engine *e, uint32_t arm,
