@@ -1,4 +1,5 @@
 /* Answers with the best value of a study, and the point that the model recommends. */
+#include "bandit/insight.h"
 #include "proto/arrays.h"
 #include "server/data/best_value.h"
 #include "server/data/candidate_keys.h"
@@ -15,43 +16,62 @@
 
 /* ---- with a model ----------------------------------------------------------------------------------------- */
 
-/* Finds the evaluated arm with the best posterior mean. If there is noise, it is the one with the best mean
- * less one standard deviation, because a single lucky measurement may have the best mean. Without a model, it
- * is the arm with the best mean of its rewards. An arm whose value is only estimated is left out. False: the model
- * cannot be evaluated. */
-static bool recommend(const study *s, const question *q, const estimated_arms *estimated,
-                      wire_recommended *out)
-{
+/* What the model expects of the arms with results. Without a model, `list` is NULL. */
+typedef struct expected {
     bandit_checkpoint checkpoint;
+    bandit_prediction *list; /* as the checkpoint's sums; owned */
+    bool careful;            /* there is noise */
+} expected;
+
+/* False: the model cannot be evaluated. */
+static bool expect(expected *out, const study *s)
+{
     bandit_description d;
     bandit_error error = {0};
-    double best = -INFINITY, sign = q->source.config->minimize ? -1 : 1;
-    bandit_engine_checkpoint(s->engine.engine, &checkpoint);
+    bandit_engine_checkpoint(s->engine.engine, &out->checkpoint);
     bandit_engine_describe(s->engine.engine, &d);
-    bool careful = question_has_noise(&d);
-    for (size_t i = 0; i < checkpoint.n_sums; i++) {
-        const bandit_arm_sum *sum = &checkpoint.sums[i];
-        bandit_prediction p = {.mean = sum->sum / (double)sum->count};
+    size_t n = out->checkpoint.n_sums;
+    out->careful = question_has_noise(&d);
+    out->list = NULL;
+    if (!d.has_model)
+        return true;
+    uint32_t *arms = malloc((n + 1) * sizeof *arms);
+    out->list = malloc((n + 1) * sizeof *out->list);
+    for (size_t i = 0; arms && i < n; i++)
+        arms[i] = out->checkpoint.sums[i].arm;
+    bool evaluated =
+        arms && out->list && bandit_insight_pulled(s->engine.engine, arms, n, out->list, &error) == BANDIT_OK;
+    free(arms);
+    return evaluated;
+}
+
+/* Finds the evaluated arm with the best expected value. If there is noise, it is the one with the best expected value
+ * less one standard deviation, because a single lucky measurement may have the best one. Without a model, it
+ * is the arm with the best mean of its rewards. An arm whose value is only estimated is left out. */
+static void recommend(const expected *e, const question *q, const estimated_arms *estimated,
+                      wire_recommended *out)
+{
+    double best = -INFINITY, sign = q->source.config->minimize ? -1 : 1;
+    for (size_t i = 0; i < e->checkpoint.n_sums; i++) {
+        const bandit_arm_sum *sum = &e->checkpoint.sums[i];
+        bandit_prediction p =
+            e->list ? e->list[i] : (bandit_prediction){.mean = sum->sum / (double)sum->count};
         if (estimated_arms_only(estimated, sum->arm, sum->count))
             continue;
-        if (d.has_model &&
-            bandit_engine_predict_arms(s->engine.engine, &sum->arm, 1, &p, &error) != BANDIT_OK)
-            return false;
-        double std = sqrt(p.variance), worth = careful && isfinite(std) ? p.mean - std : p.mean;
+        double std = sqrt(p.variance), worth = e->careful && isfinite(std) ? p.mean - std : p.mean;
         if (worth > best && isfinite(p.mean)) {
             best = worth;
             *out = (wire_recommended){.given = true,
                                       .candidate = sum->arm,
                                       .mean = sign * p.mean,
-                                      .has_std = d.has_model && isfinite(std),
+                                      .has_std = e->list && isfinite(std),
                                       .std = std,
                                       .pulls = (int64_t)sum->count};
         }
     }
-    return true;
 }
 
-store_status question_recommend(study *s, const question *q, wire_recommended *out, bool *evaluated)
+static store_status recommend_by(const expected *e, study *s, const question *q, wire_recommended *out)
 {
     estimated_arms estimated = {0};
     store_status status = STORE_OK;
@@ -60,31 +80,35 @@ store_status question_recommend(study *s, const question *q, wire_recommended *o
                      ? estimated_arms_read(&estimated, s->app->store, q->source.number, q->source.through_seq)
                      : STORE_ABORTED;
     if (status == STORE_OK)
-        *evaluated = recommend(s, q, &estimated, out);
+        recommend(e, q, &estimated, out);
     estimated_arms_clear(&estimated);
     return status;
 }
 
-/* Adds the model's prediction at the point of the best value, if the model has a result there. */
-static void believe(const study *s, const question *q, const best_value *observed, wire_best *out)
+store_status question_recommend(study *s, const question *q, wire_recommended *out, bool *evaluated)
 {
-    bandit_checkpoint checkpoint;
-    bandit_description d;
-    bandit_error error = {0};
-    bandit_prediction p;
+    expected e;
+    store_status status = STORE_OK;
+    *evaluated = expect(&e, s);
+    if (*evaluated)
+        status = recommend_by(&e, s, q, out);
+    free(e.list);
+    return status;
+}
+
+/* Adds what the model expects at the point of the best value, if the model has a result there. */
+static void believe(const expected *e, const question *q, const best_value *observed, wire_best *out)
+{
     double sign = q->source.config->minimize ? -1 : 1;
     size_t i = 0;
-    bandit_engine_checkpoint(s->engine.engine, &checkpoint);
-    bandit_engine_describe(s->engine.engine, &d);
-    while (i < checkpoint.n_sums && checkpoint.sums[i].arm != observed->candidate)
+    while (i < e->checkpoint.n_sums && e->checkpoint.sums[i].arm != observed->candidate)
         i++;
-    if (i == checkpoint.n_sums || !d.has_model ||
-        bandit_engine_predict_arms(s->engine.engine, &checkpoint.sums[i].arm, 1, &p, &error) != BANDIT_OK ||
-        !isfinite(p.mean))
+    if (i == e->checkpoint.n_sums || !e->list || !isfinite(e->list[i].mean))
         return;
+    const bandit_prediction *p = &e->list[i];
     out->has_expected = true;
-    out->expected = sign * p.mean + 0.0; /* no -0.0 */
-    out->lucky = question_has_noise(&d) && sign * observed->value > p.mean + sqrt(p.variance);
+    out->expected = sign * p->mean + 0.0; /* no -0.0 */
+    out->lucky = e->careful && sign * observed->value > p->mean + sqrt(p->variance);
 }
 
 /* ---- before a batch includes the first results ------------------------------------------------------------- */
@@ -238,6 +262,36 @@ static store_status find_observed(const study *s, const question *q, best_value 
     return status;
 }
 
+static void answer_by_model(study *s, question *q, const best_value *found, wire_best *observed)
+{
+    wire_recommended recommended = {0};
+    expected e;
+    store_status status = STORE_OK;
+    bool evaluated = expect(&e, s);
+    if (evaluated)
+        status = recommend_by(&e, s, q, &recommended);
+    if (evaluated && found->given)
+        believe(&e, q, found, observed);
+    free(e.list);
+    if (status != STORE_OK)
+        reply_store_problem(q->request, status);
+    else if (!evaluated)
+        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
+    else
+        answer_best(s, q, observed, &recommended);
+}
+
+static void answer_by_results(const study *s, question *q, wire_best *observed)
+{
+    wire_recommended recommended = {0};
+    store_status status = recommend_without_model(s, q, &recommended);
+    q->kind = REMEMBERED_NOTHING; /* every result changes this answer */
+    if (status == STORE_OK)
+        answer_best(s, q, observed, &recommended);
+    else
+        reply_store_problem(q->request, status);
+}
+
 void question_answer_best(study *s, question *q)
 {
     if (q->source.config->several) {
@@ -245,20 +299,11 @@ void question_answer_best(study *s, question *q)
         return;
     }
     best_value found;
-    wire_recommended recommended = {0};
     bandit_description d;
     bandit_engine_describe(s->engine.engine, &d);
-    bool has_results = d.observations > 0, evaluated = true;
     store_status status = find_observed(s, q, &found);
-    if (status == STORE_OK)
-        status = has_results ? question_recommend(s, q, &recommended, &evaluated)
-                             : recommend_without_model(s, q, &recommended);
     if (status != STORE_OK) {
         reply_store_problem(q->request, status);
-        return;
-    }
-    if (!evaluated) {
-        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
         return;
     }
     wire_best observed = {.given = found.given,
@@ -267,11 +312,10 @@ void question_answer_best(study *s, question *q)
                           .candidate = found.candidate,
                           .value = found.value,
                           .with_belief = true};
-    if (!has_results)
-        q->kind = REMEMBERED_NOTHING; /* every result changes this answer */
-    if (has_results && found.given)
-        believe(s, q, &found, &observed);
-    answer_best(s, q, &observed, &recommended);
+    if (d.observations > 0)
+        answer_by_model(s, q, &found, &observed);
+    else
+        answer_by_results(s, q, &observed);
 }
 
 void study_best(study *s, study_request *request)

@@ -89,6 +89,15 @@ typedef struct bandit_left_out {
 bandit_status bandit_insight_leave_one_out(bandit_insight *insight, bandit_left_out **out, size_t *n,
                                            bandit_error *err);
 
+/* ---- core/insight/own_deviation.c ----------------------------------------------------------------------- */
+
+/* Predictions of n pulled arms, of which the best is recommended. As those of bandit_engine_predict_arms, but if
+ * the arms are no open space and the noise is learned, each arm also has a deviation of its own from the
+ * model's function: what the model takes for noise, and what repeated pulls of the same arm do not show. `ucb` is
+ * then the mean. Picks do not depend on it. Errors: as of bandit_engine_predict_arms; BANDIT_CANCELLED. */
+bandit_status bandit_insight_pulled(const bandit_engine *engine, const uint32_t *arms, size_t n,
+                                    bandit_prediction *out, bandit_error *err);
+
 /* ---- core/insight/outlook.c ----------------------------------------------------------------------------- */
 
 enum { BANDIT_OUTLOOK_GAINS = 3 };

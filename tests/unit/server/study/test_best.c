@@ -123,6 +123,38 @@ static void without_noise_the_mean_decides(void **state)
     recommend_among(*state, DEFINITION("maximize", EXACT), 3, false);
 }
 
+/* Every other candidate is worse, which no smooth function follows, and results that are repeated agree. So the best
+ * candidate is recommended with its own value, and that value is not lucky. */
+static void candidates_have_deviations_of_their_own(void **state)
+{
+    static const double values[] = {3, 0.5, 3.5, 0.2, 3.2, 0.4, 4, 0.1, 3.3, 0.6, 3.1, 0.3};
+    enum { N = sizeof values / sizeof *values };
+    store_observation imported[N];
+    study_fixture *f = *state;
+    study_fixture_create(
+        f, "{'id':'s','metric':{'name':'y','goal':'maximize'},'seed':5,'algorithm':{'name':'log_ei',"
+           "'kernel':{'type':'gaussian','lengthscale':0.5}},'domain':{'type':'candidates','scaling':"
+           "'none','points':[[0],[0.1],[0.2],[0.3],[0.4],[0.5],[0.6],[0.7],[0.8],[0.9],[1],[1.1]]}}");
+    for (size_t i = 0; i < N; i++)
+        imported[i] = (store_observation){.candidate = (uint32_t)i, .repeats = 1, .value = values[i]};
+    observe(f, imported, N);
+    ask(f);
+    study_answer before = study_fixture_best(f, "s");
+    assert_true(study_answer_number(&before, "observed/expected") < 3.8);
+    study_answer_clear(&before);
+    observe(f, imported, N / 2);
+    study_answer told = study_fixture_tell(f, "s", "{'results':[{'trial':1,'state':'failed'}]}");
+    assert_int_equal(told.kind, REPLY_OK);
+    study_answer_clear(&told);
+    ask(f);
+    study_answer a = study_fixture_best(f, "s");
+    assert_int_equal(study_answer_integer(&a, "recommended/candidate"), 6);
+    assert_true(fabs(study_answer_number(&a, "recommended/mean") - 4) < 1e-6);
+    assert_true(fabs(study_answer_number(&a, "observed/expected") - 4) < 1e-6);
+    assert_false(is_true(&a, "lucky"));
+    study_answer_clear(&a);
+}
+
 /* ---- while a batch is planned ----------------------------------------------------------------------------- */
 
 /* Keeps both threads that compute busy. */
@@ -224,9 +256,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, study_fixture_setup, study_fixture_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(imports_count_before_the_first_batch),      TEST(trials_and_imports_are_compared),
-        TEST(a_lucky_value_is_not_recommended),          TEST(without_noise_the_mean_decides),
-        TEST(it_is_remembered_while_a_batch_is_planned),
+        TEST(imports_count_before_the_first_batch),    TEST(trials_and_imports_are_compared),
+        TEST(a_lucky_value_is_not_recommended),        TEST(without_noise_the_mean_decides),
+        TEST(candidates_have_deviations_of_their_own), TEST(it_is_remembered_while_a_batch_is_planned),
     };
     return cmocka_run_group_tests_name("best", tests, NULL, NULL);
 }
