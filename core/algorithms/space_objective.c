@@ -48,9 +48,9 @@ bandit_status bandit_space_learn_failures(bandit_space_engine *e, const bandit_s
     if (!bandit_reserve((void **)&e->failed, &e->capacity_failed, limits->n_failed, sizeof *e->failed) ||
         !bandit_reserve((void **)&e->shortfall, &e->capacity_shortfall, e->maximizer.n_grid, sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    bandit_status status =
-        bandit_feasibility_learn_arms(&e->feasibility, e->base.arms, &e->base.options.kernel, b->ledger.sums,
-                                      b->ledger.n, limits->failed, limits->n_failed, false, err);
+    bandit_status status = bandit_feasibility_learn_arms(
+        &e->feasibility, e->base.arms, &e->base.options.kernel, b->ledger.sums, b->ledger.n, limits->failed,
+        limits->n_failed, false, e->base.options.revision >= 3, err);
     if (status != BANDIT_OK)
         return status;
     size_t n = e->feasibility.n;

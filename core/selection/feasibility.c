@@ -10,6 +10,10 @@
 
 static const double strength = 0.5, expected = 0.9; /* s and pi of feasibility.h */
 static const double enough = 0.8;                   /* no penalty where this share of evaluations succeeds */
+enum { MOST_HALVINGS = 5 };                         /* of the bandwidth */
+static const double usual = 0.6, doubt = 1.5;       /* of by_chance */
+/* How much likelier the outcomes must be by place. On lists the search begins with few successes, and needs longer. */
+static const double margin_in_spaces = 2.0, margin_on_lists = 1.25;
 
 bandit_status bandit_feasibility_start(bandit_feasibility *f, size_t n, size_t dimension, bandit_error *err)
 {
@@ -77,13 +81,60 @@ void bandit_feasibility_learn(bandit_feasibility *f)
         for (size_t k = 0; k <= i; k++)
             distances[i * (i + 1) / 2 + k] = squared_distance(f->points + i * d, f->points + k * d, d);
     }
-    for (int halvings = 0; halvings <= 5; halvings++) {
+    for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++) {
         double bandwidth = ldexp(1.0, -halvings), value = leave_one_out(f, distances, bandwidth);
         if (value > best) {
             best = value;
             f->bandwidth = bandwidth;
         }
     }
+}
+
+/* The log likelihood of each outcome given the share of successes among all others. If that is below `usual`, it is the
+ * log likelihood with `usual`, or less by `doubt`, whichever is larger. */
+static double by_chance(const bandit_feasibility *f)
+{
+    double succeeded = strength * expected, all = strength + (double)f->n - 1.0, value = 0.0, least = 0.0;
+    for (size_t i = 0; i < f->n; i++)
+        succeeded += f->failed[i] ? 0.0 : 1.0;
+    for (size_t i = 0; i < f->n; i++) {
+        double share = (f->failed[i] ? succeeded : succeeded - 1.0) / all, more = fmax(usual, share);
+        value += log(f->failed[i] ? 1.0 - share : share);
+        least += log(f->failed[i] ? 1.0 - more : more);
+    }
+    return fmin(value, fmax(least, value - doubt));
+}
+
+/* The largest log likelihood of each outcome given all others, by place: among the bandwidths and nine pi. */
+static double by_place(const bandit_feasibility *f)
+{
+    enum { SHARES = 9 };
+    const double *distances = f->scratch;
+    double best = -INFINITY;
+    for (int halvings = 0; halvings <= MOST_HALVINGS; halvings++) {
+        double by = -0.5 * ldexp(1.0, 2 * halvings), values[SHARES] = {0};
+        for (size_t i = 0; i < f->n; i++) {
+            double succeeded = 0.0, all = strength;
+            for (size_t k = 0; k < f->n; k++) {
+                size_t low = k < i ? k : i, high = k < i ? i : k;
+                double w = k == i ? 0.0 : exp(by * distances[high * (high + 1) / 2 + low]);
+                all += w;
+                succeeded += f->failed[k] ? 0.0 : w;
+            }
+            for (size_t q = 0; q < SHARES; q++) {
+                double p = (succeeded + strength * 0.1 * (double)(q + 1)) / all;
+                values[q] += log(f->failed[i] ? 1.0 - p : p);
+            }
+        }
+        for (size_t q = 0; q < SHARES; q++)
+            best = fmax(best, values[q]);
+    }
+    return best;
+}
+
+double bandit_feasibility_evidence(const bandit_feasibility *f)
+{
+    return by_place(f) - by_chance(f);
 }
 
 /* Lists every `step`-th outcome in the order of arms, from the last one on. Returns how many. */
@@ -107,7 +158,7 @@ static size_t outcomes(const bandit_arm_sum *sums, size_t n_sums, const uint32_t
 bandit_status bandit_feasibility_learn_arms(bandit_feasibility *f, const bandit_arms *set,
                                             const bandit_kernel *kernel, const bandit_arm_sum *sums,
                                             size_t n_sums, const uint32_t *failed, size_t n_failed,
-                                            bool spread, bandit_error *err)
+                                            bool spread, bool judges, bandit_error *err)
 {
     uint32_t arms[BANDIT_FEASIBILITY_MOST];
     bool has_failed[BANDIT_FEASIBILITY_MOST];
@@ -129,6 +180,8 @@ bandit_status bandit_feasibility_learn_arms(bandit_feasibility *f, const bandit_
             f->points[i * d + j] = bandit_arms_feature(set, arms[i], j);
     }
     bandit_feasibility_learn(f);
+    if (judges && n > 0 && bandit_feasibility_evidence(f) <= (spread ? margin_on_lists : margin_in_spaces))
+        f->n = 0;
     return BANDIT_OK;
 }
 

@@ -9,6 +9,15 @@
  * then leave p high wherever successes are near, while a region that always fails is learned at the
  * resolution at which it was sampled.
  *
+ * Failures may also have nothing to do with the point. Then p is low wherever failures happened to be near each other,
+ * and the search would be driven away from the best points, at last to the corners of the space. So since revision 3,
+ * outcomes count only if the place explains them better than chance. Each outcome is predicted from all others, and
+ * the log likelihoods of these predictions are compared. By place, the prediction is p, with the bandwidth and with the
+ * pi among 0.1, 0.2, …, 0.9 that make the outcomes likeliest. (With failures at random besides those of a region, 0.9
+ * alone would be too unlikely.) By chance, it is the share of successes among the others. Where most evaluations fail,
+ * it is more likely that most of the space fails than that evaluations fail anywhere. So by chance a share is at least
+ * 0.6, but this lowers the log likelihood by at most 1.5.
+ *
  * The search avoids points with p below 0.8: the shortfall is 1 − min(1, p / 0.8). If the objective improves
  * beyond the border of a failing region, the search therefore spends about every fourth evaluation on
  * locating that border. All of this is ours. */
@@ -42,16 +51,19 @@ bandit_status bandit_feasibility_start(bandit_feasibility *feasibility, size_t n
                                        bandit_error *err);
 /* Divides the points by the scales, and chooses the bandwidth: O(n^2 dimension). */
 void bandit_feasibility_learn(bandit_feasibility *feasibility);
+/* After learning: by how much the log likelihood of the outcomes, each given all others, is larger by their place than by
+ * chance. O(n^2). */
+double bandit_feasibility_evidence(const bandit_feasibility *feasibility);
 /* The same for the arms of a study that have features. Those of `sums` (n_sums, ascending) have succeeded;
  * those of `failed` (n_failed, ascending) that are not among them have failed. If there are more than
  * BANDIT_FEASIBILITY_MOST, the last ones count, because the arms of a space are in the order of their first
  * visit. The order of candidates means nothing: with `spread`, outcomes spaced evenly over both kinds count.
- * A distance of 1 is a lengthscale of the kernel, but at most 1. There are no outcomes if nothing failed.
- * Errors: BANDIT_NO_MEMORY. */
+ * A distance of 1 is a lengthscale of the kernel, but at most 1. There are no outcomes if nothing failed, and with
+ * `judges` (since revision 3) if chance explains the failures as well. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_feasibility_learn_arms(bandit_feasibility *feasibility, const bandit_arms *arms,
                                             const bandit_kernel *kernel, const bandit_arm_sum *sums,
                                             size_t n_sums, const uint32_t *failed, size_t n_failed,
-                                            bool spread, bandit_error *err);
+                                            bool spread, bool judges, bandit_error *err);
 void bandit_feasibility_clear(bandit_feasibility *feasibility);
 size_t bandit_feasibility_memory(const bandit_feasibility *feasibility);
 

@@ -2,6 +2,7 @@
  * the last digits of an optimum. BANDIT_TEST_FULL=1 runs more of each. */
 #include "bandit/engine.h"
 #include "bandit/space.h"
+#include "tests/support/dense_gp.h"
 #include "tests/support/functions.h"
 #include "tests/support/repeats.h"
 #include "tests/support/space_study.h"
@@ -160,6 +161,7 @@ static void keeps_out_of_what_fails(void **state)
         bandit_options o = space_study_options(some[a], 11, 1e-3);
         o.confidence = BANDIT_CONFIDENCE_CALIBRATED;
         o.scale = 10.0;
+        o.revision = BANDIT_LATEST_REVISION;
         bandit_engine *engine = space_study_engine(arms, &o);
         uint32_t failed[SPACE_STUDY_MOST];
         bandit_result result;
@@ -190,12 +192,63 @@ static void keeps_out_of_what_fails(void **state)
     }
 }
 
+/* Every second evaluation fails, on average, wherever it is. -> the least loss of 60 */
+static double with_chance_failures(uint64_t seed, size_t revision)
+{
+    bandit_arms *arms = space_study_cube(3);
+    bandit_options o = space_study_options(BANDIT_LOG_EI, seed, 0.0);
+    o.learn_lengthscale = o.learn_noise = o.learn_norm_bound = true;
+    o.standardize_rewards = o.lambda_from_noise = o.warp_rewards = true;
+    o.revision = revision;
+    bandit_engine *engine = space_study_engine(arms, &o);
+    uint32_t failed[SPACE_STUDY_MOST];
+    bandit_result result;
+    size_t n_failed = 0, n_results = 0;
+    uint64_t random = seed;
+    double least = INFINITY;
+    for (int round = 0; round < 60; round++) {
+        double x[3];
+        bandit_pick pick = space_study_pick_after(engine, &result, n_results, failed, n_failed);
+        n_results = dense_uniform(&random) < 0.5 ? 0 : 1;
+        if (n_results == 0) {
+            space_study_add_arm(failed, &n_failed, pick.arm);
+            continue;
+        }
+        bandit_arms_coded(arms, pick.arm, x);
+        double loss = 3.86278 - function_hartmann3(x);
+        least = fmin(least, loss);
+        result = (bandit_result){
+            .arm = pick.arm, .repeats = 1, .reward = -loss, .chosen = true, .variance = pick.variance};
+    }
+    bandit_engine_free(engine);
+    bandit_arms_free(arms);
+    return least;
+}
+
+/* Since revision 3 the search is not driven off: without failures it would come to 1e-6. */
+static void chance_keeps_nothing_away(void **state)
+{
+    enum { SEEDS = 5 };
+    double before[SEEDS], now[SEEDS];
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        before[seed - 1] = with_chance_failures(seed, 2);
+        now[seed - 1] = with_chance_failures(seed, 3);
+    }
+    qsort(before, SEEDS, sizeof *before, compare_doubles);
+    qsort(now, SEEDS, sizeof *now, compare_doubles);
+    if (!(now[SEEDS / 2] < 0.1 && before[SEEDS / 2] > 1.0))
+        fail_msg("%g and %g, before %g and %g", now[SEEDS / 2], now[SEEDS - 1], before[SEEDS / 2],
+                 before[SEEDS - 1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(better_than_chance),
         cmocka_unit_test(follows_an_optimum),
         cmocka_unit_test(keeps_out_of_what_fails),
+        cmocka_unit_test(chance_keeps_nothing_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,8 @@ static void options_have_ranges(void **state)
     REFUSED(BANDIT_GP_EI, 2, "zeta", zeta = -0.1, zeta = 0.0, (void)0);
     REFUSED(BANDIT_LOG_EI, 2, "agreeing_repeats", agreeing_repeats = 1.1, agreeing_repeats = 0.0, (void)0);
     REFUSED(BANDIT_LOG_EI, 2, "revision", revision = 0, revision = 1, (void)0);
-    REFUSED(BANDIT_LOG_EI, 2, "revision", revision = 4, revision = 3, (void)0);
+    REFUSED(BANDIT_LOG_EI, 2, "revision", revision = BANDIT_LATEST_REVISION + 1,
+            revision = BANDIT_LATEST_REVISION, (void)0);
     REFUSED(BANDIT_BBKB, 2, "max_batch", max_batch = 0, max_batch = 1, (void)0);
     REFUSED(BANDIT_REGULARIZED_EVOLUTION, 2, "population", population = 0, population = 1, o.sample = 1);
     REFUSED(BANDIT_REGULARIZED_EVOLUTION, 2, "sample", sample = 0, sample = 1, (void)0);

@@ -68,8 +68,9 @@ static void set_up(problem *p, uint64_t seed, size_t n, rule *fails)
     bandit_feasibility_learn(&p->f);
 }
 
-/* The share that succeeds at x with bandwidth h, without outcome `skipped` (SIZE_MAX: with all). */
-static double share_at(const problem *p, const double *x, double h, size_t skipped)
+/* The share that succeeds at x with bandwidth h, without outcome `skipped` (SIZE_MAX: with all); `unknown` where there
+ * are no outcomes. */
+static double share_at_with(const problem *p, const double *x, double h, size_t skipped, double unknown)
 {
     double weights = 0.0, good = 0.0;
     for (size_t i = 0; i < p->n; i++) {
@@ -80,7 +81,12 @@ static double share_at(const problem *p, const double *x, double h, size_t skipp
         weights += w;
         good += p->failed[i] ? 0.0 : w;
     }
-    return (good + 0.5 * 0.9) / (weights + 0.5);
+    return (good + 0.5 * unknown) / (weights + 0.5);
+}
+
+static double share_at(const problem *p, const double *x, double h, size_t skipped)
+{
+    return share_at_with(p, x, h, skipped, 0.9);
 }
 
 static double likelihood(const problem *p, double h)
@@ -178,12 +184,148 @@ static void what_is_avoided(void **state)
     }
 }
 
+/* ---- place or chance ------------------------------------------------------------------------------------------- */
+
+static bool half(const double *x, uint64_t *random)
+{
+    (void)x;
+    return dense_uniform(random) < 0.5;
+}
+
+static bool mostly(const double *x, uint64_t *random)
+{
+    (void)x;
+    return dense_uniform(random) < 0.8;
+}
+
+static bool in_a_ball_and_by_chance(const double *x, uint64_t *random)
+{
+    return in_a_ball(x, random) || one_in_ten(x, random);
+}
+
+/* The log likelihood of all outcomes, each given the share of successes among the others, at least `least`. */
+static double likelihood_of_shares(const problem *p, double least)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < p->n; i++) {
+        double good = 0.5 * 0.9;
+        for (size_t k = 0; k < p->n; k++)
+            good += k != i && !p->failed[k];
+        double share = fmax(least, good / ((double)p->n - 1.0 + 0.5));
+        sum += log(p->failed[i] ? 1.0 - share : share);
+    }
+    return sum;
+}
+
+static double likelihood_by_chance(const problem *p)
+{
+    double plain = likelihood_of_shares(p, 0.0), high = likelihood_of_shares(p, 0.6);
+    return high > plain ? plain : fmax(high, plain - 1.5);
+}
+
+/* The largest one by place, with shares of 0.1 to 0.9 where nothing is known. */
+static double likelihood_by_place(const problem *p)
+{
+    double most = -INFINITY;
+    for (int halvings = 0; halvings <= 5; halvings++) {
+        for (int tenths = 1; tenths <= 9; tenths++) {
+            double sum = 0.0, h = ldexp(1.0, -halvings);
+            for (size_t i = 0; i < p->n; i++) {
+                double share = share_at_with(p, p->points + i * D, h, i, tenths / 10.0);
+                sum += log(p->failed[i] ? 1.0 - share : share);
+            }
+            most = fmax(most, sum);
+        }
+    }
+    return most;
+}
+
+static void evidence_by_the_definition(void **state)
+{
+    static rule *const rules[] = {one_in_ten, half, in_a_ball, mostly};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        problem p;
+        set_up(&p, seed, 8 * seed, rules[seed % 4]);
+        double expected = likelihood_by_place(&p) - likelihood_by_chance(&p);
+        assert_true(fabs(bandit_feasibility_evidence(&p.f) - expected) < 1e-9);
+        bandit_feasibility_clear(&p.f);
+    }
+}
+
+/* A ball that always fails is seen, also if others fail by chance; chance is taken for a region in 14 of 40. */
+static void chance_is_told_from_place(void **state)
+{
+    static rule *const regions[] = {in_a_ball, in_a_ball_and_by_chance}, *const chances[] = {one_in_ten,
+                                                                                             half};
+    size_t mistaken = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        for (size_t k = 0; k < 2; k++) {
+            problem region, chance;
+            set_up(&region, seed, MOST, regions[k]);
+            set_up(&chance, seed, 100, chances[k]);
+            assert_true(bandit_feasibility_evidence(&region.f) > 2.0);
+            mistaken += bandit_feasibility_evidence(&chance.f) > 2.0;
+            bandit_feasibility_clear(&region.f);
+            bandit_feasibility_clear(&chance.f);
+        }
+    }
+    assert_true(mistaken <= 16);
+}
+
+/* Outcomes of candidates: how many count, with and without a judgement. */
+static size_t counting(rule *fails, bool spread, bool judges)
+{
+    enum { N = 120 };
+    static const double lengthscale[] = {1.0};
+    const bandit_kernel kernel = {
+        .type = BANDIT_KERNEL_GAUSSIAN, .lengthscales = lengthscale, .n_lengthscales = 1};
+    bandit_feasibility f = {0};
+    bandit_error err = {0};
+    bandit_arms *arms;
+    bandit_arm_sum sums[N];
+    uint32_t failed[N];
+    double rows[N * D];
+    size_t n_sums = 0, n_failed = 0;
+    uint64_t random = 3;
+    for (size_t i = 0; i < N * (size_t)D; i++)
+        rows[i] = dense_uniform(&random);
+    assert_int_equal(bandit_arms_new(&arms, N, D, &err), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, N, rows, &err), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, N, &err), BANDIT_OK);
+    for (uint32_t i = 0; i < N; i++) {
+        if (fails(rows + (size_t)i * D, &random))
+            failed[n_failed++] = i;
+        else
+            sums[n_sums++] = (bandit_arm_sum){.arm = i, .count = 1};
+    }
+    assert_true(n_failed > 5);
+    assert_int_equal(bandit_feasibility_learn_arms(&f, arms, &kernel, sums, n_sums, failed, n_failed, spread,
+                                                   judges, &err),
+                     BANDIT_OK);
+    size_t n = f.n;
+    bandit_feasibility_clear(&f);
+    bandit_arms_free(arms);
+    return n;
+}
+
+static void outcomes_by_chance_do_not_count(void **state)
+{
+    (void)state;
+    for (int spread = 0; spread < 2; spread++) {
+        assert_int_equal(counting(in_a_ball, spread, true), 120);
+        assert_int_equal(counting(one_in_ten, spread, false), 120);
+        assert_int_equal(counting(one_in_ten, spread, true), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_the_definition),
-        cmocka_unit_test(gradients_are_slopes),
-        cmocka_unit_test(what_is_avoided),
+        cmocka_unit_test(by_the_definition),         cmocka_unit_test(gradients_are_slopes),
+        cmocka_unit_test(what_is_avoided),           cmocka_unit_test(evidence_by_the_definition),
+        cmocka_unit_test(chance_is_told_from_place), cmocka_unit_test(outcomes_by_chance_do_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
