@@ -17,12 +17,8 @@ enum {
     MOST_ARMS = 1000, /* with more arms, only every n-th is fitted */
     INDUCING = 128,
     SPARSE_EVALUATIONS = 25,
-    FEWEST_JUDGED = 10, /* fewer arms have no outliers */
-    MOST_JUDGED = 32    /* arms set aside in one fit, at most; also at most a tenth of all */
+    FEWEST_JUDGED = 10 /* fewer arms have no outliers */
 };
-
-/* Warped rewards further above the median than this are far, in scales. */
-static const double FAR = 20.0;
 
 /* ---- one fit ------------------------------------------------------------------------------------------- */
 
@@ -50,11 +46,6 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double mean_of(const bandit_arm_sum *row)
-{
-    return row->sum / (double)row->count;
-}
-
 /* The lowest value to which predictions are converted back, for warped rewards from `worst` to `best`. It is
  * needed because the warp has no inverse below a bound. */
 static double lowest_read(double worst, double best)
@@ -72,7 +63,7 @@ static void standardize(bandit_fitted *out, bandit_sample *s)
     size_t n = s->n;
     double *sorted = s->scratch;
     for (size_t i = 0; i < n; i++)
-        sorted[i] = mean_of(&s->rows[i]);
+        sorted[i] = bandit_sample_mean(&s->rows[i]);
     qsort(sorted, n, sizeof *sorted, compare_doubles);
     double low = bandit_sample_quantile(sorted, n, 0.25), high = bandit_sample_quantile(sorted, n, 0.75),
            range = high - low;
@@ -149,7 +140,7 @@ static bool is_no_outlier(const bandit_sample *s, const bandit_fitted *from, con
         return s->settings->confirms;
     double count = (double)(row->count - was->count);
     return row->count > was->count &&
-           fabs((row->sum - was->sum) / count - mean_of(was)) <= bandit_fitted_tolerance(from);
+           fabs((row->sum - was->sum) / count - bandit_sample_mean(was)) <= bandit_fitted_tolerance(from);
 }
 
 /* Collects the arms with a reward, with separate rows for the pulls set aside. If there are many arms, it
@@ -204,20 +195,13 @@ static bandit_status sample_rows(bandit_sample *s, const bandit_fitted *from, do
     return BANDIT_OK;
 }
 
-/* A row's mean, in scales from the offset: folded or, if rewards are warped, before the warp. */
-static double value_of(const bandit_fitted *l, const bandit_arm_sum *row)
-{
-    double y = mean_of(row);
-    return l->warped ? bandit_fitted_value(l, y) : (bandit_fitted_fold(l, y) - l->offset) / l->scale;
-}
-
 /* The reported variance of a row's pulls, as in bandit_fit_data. With a warp, the fit itself multiplies it by
  * the square of the slope. */
 static double told_variance(const bandit_fitted *l, const bandit_arm_sum *row, double squared_error)
 {
     double error = sqrt(squared_error) / l->scale;
     if (!l->warped)
-        error *= bandit_fitted_slope(l, mean_of(row));
+        error *= bandit_fitted_slope(l, bandit_sample_mean(row));
     return error * error;
 }
 
@@ -236,10 +220,10 @@ bandit_fit_data bandit_sample_lay_out(bandit_sample *s, const bandit_fitted *l)
     bandit_fit_data data = bandit_fit_settings_data(s->settings);
     size_t n = s->n_kept, d = arms->dimension;
     for (size_t i = 0; i < n; i++) {
-        s->value[i] = value_of(l, &s->rows[i]);
+        s->value[i] = bandit_sample_value(l, &s->rows[i]);
         s->count[i] = (double)s->rows[i].count;
         s->variance[i] = told_variance(l, &s->rows[i], s->told[i]);
-        data.has_far |= s->settings->explains_far && s->value[i] > FAR;
+        data.has_far |= s->settings->explains_far && s->value[i] > BANDIT_SAMPLE_FAR;
         for (size_t j = 0; j < d; j++)
             s->points[i * d + j] = bandit_arms_feature(arms, s->rows[i].arm, j);
         if (s->offset)
@@ -306,142 +290,7 @@ bandit_status bandit_fitted_copy(bandit_fitted *out, const bandit_fitted *from, 
     return BANDIT_OK;
 }
 
-/* ---- outliers ------------------------------------------------------------------------------------------ */
-
-/* The gain in log likelihood when a residual of this squared size gets a variance of its own. */
-static double gain_of(double surprise)
-{
-    return surprise > 1.0 ? 0.5 * (surprise - 1.0 - log(surprise)) : 0.0;
-}
-
-/* The log density of an outlier. 2 % of rewards are outliers, with a Cauchy distribution ten scales wide. */
-static double stray_density(double value)
-{
-    const double pi = 3.14159265358979323846, width = 10.0;
-    return log(0.02 / (pi * width * (1.0 + value * value / (width * width))));
-}
-
-static void swap_rows(bandit_sample *s, size_t i, size_t k)
-{
-    bandit_arm_sum kept = s->rows[i];
-    s->rows[i] = s->rows[k];
-    s->rows[k] = kept;
-    double told = s->told[i];
-    s->told[i] = s->told[k];
-    s->told[k] = told;
-}
-
-static bool is_confirmed(const bandit_sample *s, uint32_t arm)
-{
-    return bandit_sum_of(s->confirmed, s->n_confirmed, arm) != NULL;
-}
-
-/* A row is a suspect. Confirms its arm instead, if the arm's repeats have just agreed. */
-static bool confirms(bandit_sample *s, size_t i)
-{
-    uint32_t arm = s->rows[i].arm;
-    size_t place;
-    if (is_confirmed(s, arm))
-        return true;
-    if (!s->settings->confirms || !bandit_is_among(s->repeated->agreed, s->repeated->n_agreed, arm))
-        return false;
-    BANDIT_LOWER_BOUND(place, s->n_confirmed, k, s->confirmed[k].arm < arm);
-    memmove(s->confirmed + place + 1, s->confirmed + place, (s->n_confirmed - place) * sizeof *s->confirmed);
-    s->confirmed[place] = (bandit_arm_sum){.arm = arm};
-    s->n_confirmed++;
-    return true;
-}
-
-/* Moves rows far above the others behind the kept ones. */
-static void set_aside_far(bandit_sample *s, const bandit_fitted *l, size_t most)
-{
-    for (size_t i = s->n_kept; i-- > 0 && s->n - s->n_kept < most;)
-        if (value_of(l, &s->rows[i]) > FAR && !confirms(s, i))
-            swap_rows(s, i, --s->n_kept);
-}
-
-/* Moves the rows that are suspects under *l behind the kept ones, the worst first. */
-static bandit_status set_aside(bandit_sample *s, bandit_fitted *l, bandit_error *err)
-{
-    size_t most = s->n / 10 < MOST_JUDGED ? s->n / 10 : MOST_JUDGED;
-    s->n_kept = s->n;
-    if (l->warped)
-        set_aside_far(s, l, most);
-    while (s->n - s->n_kept < most) {
-        double value;
-        size_t worst = s->n_kept;
-        bandit_status status = bandit_sample_fit(s, l, 0, NULL, &value, err);
-        if (status != BANDIT_OK)
-            return status;
-        for (size_t i = 0; i < s->n_kept; i++)
-            if (!is_confirmed(s, s->rows[i].arm) &&
-                (worst == s->n_kept || s->surprise[i] > s->surprise[worst]))
-                worst = i;
-        if (worst == s->n_kept || gain_of(s->surprise[worst]) < 12.0)
-            break;
-        if (!confirms(s, worst))
-            swap_rows(s, worst, --s->n_kept);
-    }
-    return BANDIT_OK;
-}
-
-/* Whether the kept rows are those of the previous fit, in the same order. */
-static bool keeps_the_same(const bandit_sample *s)
-{
-    bool same = s->n_kept == s->n_former;
-    for (size_t i = 0; i < s->n_kept && same; i++)
-        same = s->rows[i].arm == s->former[i].arm && s->rows[i].count == s->former[i].count &&
-               s->rows[i].sum == s->former[i].sum;
-    return same;
-}
-
-/* The log density of the rows set aside, as outliers. */
-static double strays(const bandit_sample *s, const bandit_fitted *l)
-{
-    double sum = 0.0;
-    for (size_t i = s->n_kept; i < s->n; i++)
-        sum += stray_density(value_of(l, &s->rows[i]));
-    return sum;
-}
-
-/* Step 2 of hyperparameters.h. *l is the fit to all rows, with value `all`. It becomes the fit without the
- * suspects if that is likelier. `before`: hyper-parameters that do not depend on the newest rewards. */
-static bandit_status judge(bandit_sample *s, bandit_fitted *l, const bandit_fitted *before, double all,
-                           bandit_error *err)
-{
-    bandit_fitted without = {0};
-    double value = -INFINITY;
-    bandit_status status = bandit_fitted_copy(&without, before, err);
-    if (status != BANDIT_OK)
-        return status;
-    without.offset = l->offset;
-    without.scale = l->scale;
-    without.low = l->low;
-    without.high = l->high;
-    without.range = l->range;
-    without.least_error = l->least_error;
-    memcpy(without.source_weights, l->source_weights, sizeof without.source_weights);
-    if (!s->settings->learn_noise)
-        without.noise = l->noise;
-    for (int round = 0; round < 2 && status == BANDIT_OK; round++) {
-        status = set_aside(s, &without, err);
-        if (status != BANDIT_OK || s->n_kept == s->n)
-            break;
-        s->fixed.known = s->fixed.known && keeps_the_same(s);
-        memcpy(s->former, s->rows, s->n_kept * sizeof *s->former);
-        s->n_former = s->n_kept;
-        status = bandit_sample_fit(s, &without, BANDIT_SAMPLE_EVALUATIONS, &s->fixed, &value, err);
-    }
-    if (status == BANDIT_OK && s->n_kept < s->n && value + strays(s, &without) > all) {
-        double *lengthscales = l->lengthscales;
-        *l = without;
-        without.lengthscales = lengthscales;
-    } else {
-        s->n_kept = s->n;
-    }
-    bandit_fitted_clear(&without);
-    return status;
-}
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 static int compare_rows(const void *a, const void *b)
 {
@@ -470,8 +319,6 @@ static bandit_status keep_aside(const bandit_sample *s, bandit_fitted *out, band
     }
     return BANDIT_OK;
 }
-
-/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const bandit_fit_settings *settings,
                            const bandit_ledger *ledger, const bandit_told_errors *errors,
@@ -508,7 +355,8 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
         status = bandit_sample_learn_sources(&s, out, &all, err);
     bool same_unit = !bandit_sample_may_be_finer(settings, from->fitted_on);
     if (status == BANDIT_OK && settings->standardize && s.n >= FEWEST_JUDGED)
-        status = judge(&s, out, same_unit && from->fitted_on >= FEWEST_JUDGED ? from : out, all, err);
+        status = bandit_sample_judge(&s, out, same_unit && from->fitted_on >= FEWEST_JUDGED ? from : out, all,
+                                     err);
     if (status == BANDIT_OK)
         status = bandit_sample_refine(&s, out, ledger->observations, err);
     out->fitted_on = ledger->observations;

@@ -1,12 +1,15 @@
 /* The rewards of one fit, shared by hyperparameters.c, which collects and fits them, sample_sources.c, which
- * learns the weights of earlier studies, and finer_unit.c. */
+ * learns the weights of earlier studies, outliers.c and finer_unit.c. */
 #ifndef CORE_LEARNING_SAMPLE_H
 #define CORE_LEARNING_SAMPLE_H
 
 #include "bandit/fit.h"
 #include "core/learning/hyperparameters.h"
 
-enum { BANDIT_SAMPLE_EVALUATIONS = 60 }; /* of the objective, in an exact fit */
+enum {
+    BANDIT_SAMPLE_EVALUATIONS = 60, /* of the objective, in an exact fit */
+    BANDIT_SAMPLE_FAR = 20          /* rewards to warp that are further above the median are far, in scales */
+};
 
 /* The rewards of a fit. A row has the pulls of one arm that are used, or those that are set aside. */
 typedef struct bandit_sample {
@@ -37,6 +40,18 @@ typedef struct bandit_sample {
     const bandit_repeated *repeated;
 } bandit_sample;
 
+static inline double bandit_sample_mean(const bandit_arm_sum *row)
+{
+    return row->sum / (double)row->count;
+}
+
+/* A row's mean, in scales from the offset: folded or, if rewards are warped, before the warp. */
+static inline double bandit_sample_value(const bandit_fitted *l, const bandit_arm_sum *row)
+{
+    double y = bandit_sample_mean(row);
+    return l->warped ? bandit_fitted_value(l, y) : (bandit_fitted_fold(l, y) - l->offset) / l->scale;
+}
+
 /* Prepares values, counts and points of the kept rows for the fit. */
 bandit_fit_data bandit_sample_lay_out(bandit_sample *s, const bandit_fitted *l);
 
@@ -47,6 +62,11 @@ bandit_status bandit_sample_fit(bandit_sample *s, bandit_fitted *l, size_t evalu
 
 /* A copy without the rewards set aside. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_fitted_copy(bandit_fitted *out, const bandit_fitted *from, bandit_error *err);
+
+/* *l is the fit to all rows, with value `all`. It becomes the fit without the suspects if that is likelier, and these
+ * rows are no longer kept. `before`: hyper-parameters that do not depend on the newest rewards. */
+bandit_status bandit_sample_judge(bandit_sample *s, bandit_fitted *l, const bandit_fitted *before, double all,
+                                  bandit_error *err);
 
 /* *l is a fit without sources, with value *value. It becomes the likeliest of this fit and of fits with
  * sources. */
