@@ -60,6 +60,16 @@ static candidate_outcomes *find_uncounted(const suspects *all, const trial *t)
     return counts ? find(all, t->candidate) : NULL;
 }
 
+/* Infeasible trials in a list. An amendment may have made them so after a batch began to include them. */
+static void gather_infeasible(const study *s, const suspects *all, trial_list list)
+{
+    for (trial *t = trial_queue_first(s->queue, list); t; t = trial_queue_next(t)) {
+        candidate_outcomes *o = t->state == TRIAL_INFEASIBLE ? find(all, t->candidate) : NULL;
+        if (o)
+            o->infeasible = true;
+    }
+}
+
 /* The results of trials that no batch includes. */
 static void gather_trials(const study *s, const suspects *all)
 {
@@ -69,21 +79,17 @@ static void gather_trials(const study *s, const suspects *all)
         o = find_uncounted(all, t);
         if (!o)
             continue;
-        o->infeasible |= t->state == TRIAL_INFEASIBLE;
         o->evaluated |= t->has_value;
         if (t->state != TRIAL_FAILED && t->id > o->succeeded)
             o->succeeded = t->id;
-    }
-    for (t = trial_queue_first(s->queue, TRIALS_JOINED); t; t = trial_queue_next(t)) { /* amended ones */
-        o = t->state == TRIAL_INFEASIBLE ? find(all, t->candidate) : NULL;
-        if (o)
-            o->infeasible = true;
     }
     for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t)) {
         o = t->state == TRIAL_FAILED ? find_uncounted(all, t) : NULL;
         if (o)
             o->failures += t->id > o->succeeded;
     }
+    gather_infeasible(s, all, TRIALS_REPORTED);
+    gather_infeasible(s, all, TRIALS_JOINED);
 }
 
 void study_suspects_gather(const study *s, suspects *all)

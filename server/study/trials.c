@@ -171,6 +171,9 @@ void study_cancel_all_barred(study *s)
     for (trial *t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
         if (!t->joining)
             study_suspects_add(s, &all, t->candidate, t->state);
+    for (trial *t = trial_queue_first(s->queue, TRIALS_JOINED); t; t = trial_queue_next(t))
+        if (t->state == TRIAL_INFEASIBLE) /* perhaps by an amendment during the plan */
+            study_suspects_add(s, &all, t->candidate, t->state);
     const store_imported *imported = pending_results_observations(s->results, &n);
     for (size_t i = 0; i < n; i++)
         study_suspects_add(s, &all, imported[i].candidate, TRIAL_COMPLETED);
