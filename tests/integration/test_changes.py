@@ -143,12 +143,12 @@ def test_another_horizon_is_planned_for(server):
 def test_heartbeat_keeps_a_trial(server):
     client = server.client()
     study = client.create(definition())["id"]
-    (trial,) = client.ask(study, 1, worker="w1", lease_seconds=1)["trials"]
+    (trial,) = client.ask(study, 1, worker="w1", lease_seconds=2)["trials"]
     path = f"/v1/studies/{study}/trials/{trial['id']}/heartbeat"
     for _ in range(4):
-        time.sleep(0.5)
-        assert client.post(path, {"lease_seconds": 1}).status == 200
-    assert client.ask(study, 1, worker="w2")["trials"] == [], "two seconds later it is still w1's"
+        time.sleep(0.6)
+        assert client.post(path, {"lease_seconds": 2}).status == 200
+    assert client.ask(study, 1, worker="w2")["trials"] == [], "after 2.4 seconds it is still w1's"
     assert client.read(study, f"trials/{trial['id']}")["attempt"] == 1
     refusal(client.post(path, {"lease_seconds": 0}), 422, "/lease_seconds")
     refusal(client.post(path, {"lease": 5}), 422, "/lease")
