@@ -90,10 +90,12 @@ bool bandit_several_has_model(const bandit_several_engine *engine);
 bandit_status bandit_several_take_out(bandit_several_engine *engine, const bandit_pick *pick,
                                       const bandit_executor *executor, bandit_error *err);
 
-/* ---- several_joint.c ----------------------------------------------------------------------------------- */
+/* ---- several_goals.c ----------------------------------------------------------------------------------- */
 
 /* The metrics' bounds and thresholds in the units of the models. */
 void bandit_several_goals(const bandit_several_engine *engine, bandit_metric *goals);
+
+/* ---- several_joint.c ----------------------------------------------------------------------------------- */
 
 /* Sets engine->joint to the joint acquisition of the current batch with the picks in flight. */
 bandit_status bandit_several_join(bandit_several_engine *engine, bandit_error *err);
