@@ -193,6 +193,49 @@ static void seeks_bounds_while_none_is_kept(void **unused)
     several_close(&s);
 }
 
+/* The second metric is 1 in a disc, and 0 elsewhere. */
+static void inside_disc(const double *x, double *y)
+{
+    double dx = x[0] - 0.4, dy = x[1] - 0.4;
+    y[0] = x[0] + x[1];
+    y[1] = dx * dx + dy * dy <= 0.09 ? 1.0 : 0.0;
+    y[2] = 0.0;
+}
+
+/* The share of trials with the second metric on its bound that keep it with a probability of 1/2 or more. */
+static double kept_on_the_bound(bool list, size_t revision)
+{
+    const bandit_metric metrics[] = {several_objective(NAN), several_at_least(1.0)};
+    several s;
+    bandit_error err;
+    double on = 0.0, kept = 0.0;
+    several_open(&s, list, metrics, 2, inside_disc);
+    bandit_engine_free(s.engine);
+    s.options.revision = revision;
+    must(bandit_engine_new(&s.engine, s.arms, &s.options, 0, &err), &err);
+    several_run(&s, 30, 1);
+    several_begin(&s, s.n - 1, s.n, NULL, 0);
+    for (size_t i = 0; i < s.n; i++) {
+        double probability;
+        must(bandit_engine_feasible_arms(s.engine, &s.picks[i].arm, 1, &probability, NULL), NULL);
+        on += s.values[i][1];
+        kept += s.values[i][1] * (probability >= 0.5);
+    }
+    several_close(&s);
+    assert_true(on >= 2.0);
+    return kept / on;
+}
+
+/* Values on a bound keep it, for the models too. Before revision 3 chance decides. */
+static void values_on_a_bound_keep_it(void **unused)
+{
+    (void)unused;
+    for (int list = 0; list < 2; list++) {
+        assert_true(kept_on_the_bound(list == 1, 2) < 0.75);
+        assert_true(kept_on_the_bound(list == 1, 3) == 1.0);
+    }
+}
+
 /* The second metric is far above the others only in a twentieth of the square. */
 static void cliff(const double *x, double *y)
 {
@@ -514,6 +557,7 @@ int main(void)
         cmocka_unit_test(nothing_feasible_is_noticed),
         cmocka_unit_test(what_was_not_tried_may_be_feasible),
         cmocka_unit_test(seeks_bounds_while_none_is_kept),
+        cmocka_unit_test(values_on_a_bound_keep_it),
         cmocka_unit_test(bounds_beyond_the_cut_are_not_kept),
         cmocka_unit_test(bounds_beyond_the_cut_are_found),
         cmocka_unit_test(bounds_out_of_reach_are_not_kept),

@@ -118,7 +118,8 @@ enum { BANDIT_MOST_METRICS = 13 };
  *    several metrics in a context: picks are compared within the context (several_context.c)
  * 3  a warp may explain rewards far above the others, as their logarithm does (hyperparameters.h);
  *    in an open space log_ei tries words that none of many results has (untried_words.h);
- *    failures that chance explains as well as the place does keep no pick away (feasibility.h) */
+ *    failures that chance explains as well as the place does keep no pick away (feasibility.h);
+ *    a bound that values meet exactly is halfway to the nearest value beyond it (several_goals.c) */
 enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 3 };
 
 /* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */
