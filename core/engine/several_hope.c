@@ -4,17 +4,21 @@
  *
  * where inside_j is the distance of the mean from the nearest bound, negative beyond it, and sigma_j the
  * deviation given the results. If hope(x) is 0, no bound is missed by more than three deviations. All
- * candidates are evaluated; in an open space the maximum of hope is searched for. † ours */
+ * candidates are evaluated; in an open space the maximum of hope is searched for. † ours
+ *
+ * Since revision 4, an arm whose results keep all bounds may keep them, whatever the models say: they may have set
+ * its results aside. */
 #include "core/engine/several_engine.h"
 
 #include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
+#include "core/learning/hyperparameters.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { AT_ONCE = 256 };
+enum { AT_ONCE = 256, RESULTS_DECIDE = 4 /* the first revision in which they do */ };
 
 static const double DEVIATIONS = 3.0;
 
@@ -56,6 +60,23 @@ static bandit_status some_may(const bandit_several_engine *e, const bandit_metri
     for (size_t i = 0; i < n && status == BANDIT_OK; i++)
         *found |= sum[i] >= 0.0;
     return status;
+}
+
+/* Whether the results of some arm keep all bounds. */
+static bool some_did(const bandit_several_engine *e)
+{
+    bandit_checkpoint now[BANDIT_MOST_METRICS];
+    bool did = false;
+    for (size_t j = 0; j < e->n; j++)
+        bandit_engine_checkpoint(e->inner[j], &now[j]);
+    for (size_t i = 0; i < now[0].n_sums && !did; i++) {
+        did = true;
+        for (size_t j = 0; j < e->n && did; j++) {
+            const bandit_arm_sum *sum = &now[j].sums[i];
+            did = bandit_keeps_bounds(sum->sum / (double)sum->count, e->metrics[j].low, e->metrics[j].high);
+        }
+    }
+    return did;
 }
 
 /* Tries the arms with results first: they are few, and most often one of them keeps the bounds. */
@@ -232,7 +253,7 @@ bandit_status bandit_engine_may_keep_bounds(const bandit_engine *engine, bool *o
     bandit_several_goals(e, goals);
     for (size_t j = 0; j < e->n; j++)
         bounded |= is_bounded(&goals[j]);
-    if (!bounded)
+    if (!bounded || (engine->options.revision >= RESULTS_DECIDE && some_did(e)))
         return BANDIT_OK;
     bool found = false;
     bandit_status status = look_at_results(e, goals, &found, err);

@@ -71,6 +71,9 @@ static void group_features(bandit_fit_settings *l, size_t n_given)
             single && j > 0 ? fmax(l->extent[0], extent_of(arms, j)) : extent_of(arms, j);
 }
 
+/* The first revision in which the bounds of a metric decide what is set aside. */
+enum { BOUNDS_DECIDE = 4 };
+
 static double highest_bound(const bandit_metric *metric)
 {
     if (!metric)
@@ -82,6 +85,7 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
                                        const bandit_arms *arms, bandit_error *err)
 {
     size_t d = arms->dimension;
+    const bandit_metric *bounds = options->revision >= BOUNDS_DECIDE ? options->metric : NULL;
     *out = (bandit_fit_settings){
         .arms = arms,
         .kernel = options->kernel.type,
@@ -95,6 +99,8 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
         .explains_far = options->revision >= 3,
         .confirms = options->revision >= 2,
         .highest_bound = highest_bound(options->metric),
+        .low = bounds ? bounds->low : -INFINITY,
+        .high = bounds ? bounds->high : INFINITY,
         .noise_std = options->noise_std};
     if (options->kernel.type != BANDIT_KERNEL_GAUSSIAN && options->kernel.type != BANDIT_KERNEL_MATERN)
         return BANDIT_OK;

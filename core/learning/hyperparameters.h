@@ -39,7 +39,8 @@
  * rewards may be as low as 0, the logarithm, so that a smooth function of many orders of magnitude is likelier
  * with them than without; a stray among rewards of one scale is an outlier of its logarithm, too. Since revision 2, a
  * repeat with the same reward
- * confirms an arm that is set aside, or would be: all its pulls count from then on.
+ * confirms an arm that is set aside, or would be: all its pulls count from then on. Since revision 4, the last
+ * reward that keeps the bounds of a metric is not set aside: without it, the model would know nothing feasible.
  *
  * A result may have a reported standard error e, which is that of its mean if it stands for several pulls. A
  * pull then has the variance tau + e^2, where tau is the noise that remains. A row of the fit has the pulls
@@ -67,16 +68,17 @@ typedef struct bandit_fit_settings {
     bandit_kernel_type kernel;
     double nu;
     bool learn_lengthscale, learn_noise, standardize, warp;
-    bool better_half;              /* the unit of the warp may be that of the better half of the rewards */
-    bool in_turn;                  /* and every other fit may have a finer one */
-    bool explains_far;             /* a warp may explain rewards far above the others: step 2 */
-    bool confirms;                 /* an equal repeat ends that a reward is set aside: step 2 */
-    const double *lengthscales;    /* as given: n_lengthscales; borrowed. NULL if they are learned */
-    size_t n_lengthscales;         /* number of lengthscales of the fit */
-    size_t *group;                 /* for each feature, the index of its lengthscale; owned */
-    double *extent;                /* n_lengthscales; owned */
-    double highest_bound;          /* of the metric; −infinity: none */
-    double noise_std;              /* as given, in the units of the rewards; used if noise is not learned */
+    bool better_half;           /* the unit of the warp may be that of the better half of the rewards */
+    bool in_turn;               /* and every other fit may have a finer one */
+    bool explains_far;          /* a warp may explain rewards far above the others: step 2 */
+    bool confirms;              /* an equal repeat ends that a reward is set aside: step 2 */
+    const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL if they are learned */
+    size_t n_lengthscales;      /* number of lengthscales of the fit */
+    size_t *group;              /* for each feature, the index of its lengthscale; owned */
+    double *extent;             /* n_lengthscales; owned */
+    double highest_bound;       /* of the metric; −infinity: none */
+    double low, high;           /* bounds of the metric that step 2 respects; −infinity, infinity: none */
+    double noise_std;           /* as given, in the units of the rewards; used if noise is not learned */
     const bandit_sources *sources; /* borrowed; NULL: none */
 } bandit_fit_settings;
 
@@ -148,6 +150,13 @@ bandit_arm_sum bandit_fitted_counted(const bandit_fitted *fitted, const bandit_a
 /* The prior mean in the units of the inner model, as of bandit_options.prior_mean; it borrows the sources,
  * and may only be used if there are some. */
 bandit_prior_mean bandit_fitted_prior_mean(const bandit_fitted *fitted, const bandit_sources *sources);
+
+/* Whether the mean of some rewards keeps these bounds. Sums of equal values are rounded, so ten digits count. */
+static inline bool bandit_keeps_bounds(double mean, double low, double high)
+{
+    return (isinf(low) || mean >= low - 1e-10 * fabs(low)) &&
+           (isinf(high) || mean <= high + 1e-10 * fabs(high));
+}
 
 /* Whether some source counts. */
 static inline bool bandit_fitted_has_sources(const bandit_fitted *fitted)

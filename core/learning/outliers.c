@@ -50,11 +50,26 @@ static bool confirms(bandit_sample *s, size_t i)
     return true;
 }
 
+/* The index of the only kept row that keeps the bounds of the metric. It stays even if it is a suspect: the rows that
+ * break the bounds cannot replace it. n_kept: there is no such row, as without bounds. If many rows keep the bounds,
+ * the most surprising of them can go, because the others tell where the bounds are kept. */
+static size_t last_within(const bandit_sample *s)
+{
+    size_t last = s->n_kept, n = 0;
+    for (size_t i = 0; i < s->n_kept && n < 2; i++) {
+        if (bandit_keeps_bounds(bandit_sample_mean(&s->rows[i]), s->settings->low, s->settings->high)) {
+            last = i;
+            n++;
+        }
+    }
+    return n == 1 ? last : s->n_kept;
+}
+
 /* Moves rows far above the others behind the kept ones. */
 static void set_aside_far(bandit_sample *s, const bandit_fitted *l, size_t most)
 {
     for (size_t i = s->n_kept; i-- > 0 && s->n - s->n_kept < most;)
-        if (bandit_sample_value(l, &s->rows[i]) > BANDIT_SAMPLE_FAR && !confirms(s, i))
+        if (bandit_sample_value(l, &s->rows[i]) > BANDIT_SAMPLE_FAR && i != last_within(s) && !confirms(s, i))
             swap_rows(s, i, --s->n_kept);
 }
 
@@ -67,12 +82,12 @@ static bandit_status set_aside(bandit_sample *s, bandit_fitted *l, bandit_error 
         set_aside_far(s, l, most);
     while (s->n - s->n_kept < most) {
         double value;
-        size_t worst = s->n_kept;
+        size_t worst = s->n_kept, needed = last_within(s);
         bandit_status status = bandit_sample_fit(s, l, 0, NULL, &value, err);
         if (status != BANDIT_OK)
             return status;
         for (size_t i = 0; i < s->n_kept; i++)
-            if (!is_confirmed(s, s->rows[i].arm) &&
+            if (i != needed && !is_confirmed(s, s->rows[i].arm) &&
                 (worst == s->n_kept || s->surprise[i] > s->surprise[worst]))
                 worst = i;
         if (worst == s->n_kept || gain_of(s->surprise[worst]) < 12.0)
