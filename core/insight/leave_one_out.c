@@ -178,6 +178,15 @@ static bandit_status describe(const left_out *l, bandit_left_out *out, bandit_er
     return status;
 }
 
+uint64_t bandit_insight_set_aside(const bandit_engine *engine, uint32_t arm)
+{
+    if (engine->table != &bandit_refitting_table)
+        return 0;
+    const bandit_fitted *l = &((const bandit_refitting_engine *)(const void *)engine)->fitted;
+    const bandit_arm_sum *aside = bandit_sum_of(l->aside, l->n_aside, arm);
+    return aside ? aside->count : 0;
+}
+
 bandit_status bandit_insight_leave_one_out(bandit_insight *v, bandit_left_out **out, size_t *n,
                                            bandit_error *err)
 {

@@ -18,6 +18,7 @@
 
 /* What the model expects of the arms with results. Without a model, `list` is NULL. */
 typedef struct expected {
+    const bandit_engine *engine;
     bandit_checkpoint checkpoint;
     bandit_prediction *list; /* as the checkpoint's sums; owned */
     bool careful;            /* there is noise */
@@ -31,6 +32,7 @@ static bool expect(expected *out, const study *s)
     bandit_engine_checkpoint(s->engine.engine, &out->checkpoint);
     bandit_engine_describe(s->engine.engine, &d);
     size_t n = out->checkpoint.n_sums;
+    out->engine = s->engine.engine;
     out->careful = question_has_noise(&d);
     out->list = NULL;
     if (!d.has_model)
@@ -47,11 +49,14 @@ static bool expect(expected *out, const study *s)
 
 /* Finds the evaluated arm with the best expected value. If there is noise, it is the one with the best expected value
  * less one standard deviation, because a single lucky measurement may have the best one. Without a model, it
- * is the arm with the best mean of its rewards. An arm whose value is only estimated is left out. */
+ * is the arm with the best mean of its rewards. An arm whose value is only estimated is left out. An arm whose values are
+ * all set aside as outliers is only recommended if there is no other: what the model expects there is not what was
+ * measured. */
 static void recommend(const expected *e, const question *q, const estimated_arms *estimated,
                       wire_recommended *out)
 {
     double best = -INFINITY, sign = q->source.config->minimize ? -1 : 1;
+    bool known = false;
     for (size_t i = 0; i < e->checkpoint.n_sums; i++) {
         const bandit_arm_sum *sum = &e->checkpoint.sums[i];
         bandit_prediction p =
@@ -59,8 +64,10 @@ static void recommend(const expected *e, const question *q, const estimated_arms
         if (estimated_arms_only(estimated, sum->arm, sum->count))
             continue;
         double std = sqrt(p.variance), worth = e->careful && isfinite(std) ? p.mean - std : p.mean;
-        if (worth > best && isfinite(p.mean)) {
+        bool counts = bandit_insight_set_aside(e->engine, sum->arm) < sum->count;
+        if (isfinite(p.mean) && (counts == known ? worth > best : counts)) {
             best = worth;
+            known = counts;
             *out = (wire_recommended){.given = true,
                                       .candidate = sum->arm,
                                       .mean = sign * p.mean,
@@ -108,7 +115,8 @@ static void believe(const expected *e, const question *q, const best_value *obse
     const bandit_prediction *p = &e->list[i];
     out->has_expected = true;
     out->expected = sign * p->mean + 0.0; /* no -0.0 */
-    out->lucky = e->careful && sign * observed->value > p->mean + sqrt(p->variance);
+    out->lucky = (e->careful || bandit_insight_set_aside(e->engine, e->checkpoint.sums[i].arm) > 0) &&
+                 sign * observed->value > p->mean + sqrt(p->variance);
 }
 
 /* ---- before a batch includes the first results ------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "server/study/fronts.h"
 
 #include "bandit/front.h"
+#include "bandit/insight.h"
 #include "proto/fronts.h"
 #include "server/data/candidate_keys.h"
 #include "server/data/candidate_rows.h"
@@ -21,6 +22,8 @@ typedef struct outlook {
     int64_t *pulls;
     wire_prediction *predictions; /* n for each modelled metric */
     double *feasible;             /* n: the probability that all bounds hold */
+    bool *
+        unknown; /* n: of some objective, the model leaves all values out as outliers; of arms with results */
 } outlook;
 
 static void outlook_clear(outlook *o)
@@ -29,6 +32,7 @@ static void outlook_clear(outlook *o)
     free(o->pulls);
     free(o->predictions);
     free(o->feasible);
+    free(o->unknown);
 }
 
 /* A prediction in the metric's units and with its sign. */
@@ -80,24 +84,29 @@ static bandit_status look_at_results(outlook *o, const study *s, const study_con
     o->n = now.n_sums;
     o->arms = calloc(o->n + 1, sizeof *o->arms);
     o->pulls = calloc(o->n + 1, sizeof *o->pulls);
-    if (!o->arms || !o->pulls)
+    o->unknown = calloc(o->n + 1, sizeof *o->unknown);
+    if (!o->arms || !o->pulls || !o->unknown)
         return BANDIT_NO_MEMORY;
     for (size_t i = 0; i < o->n; i++) {
         o->arms[i] = now.sums[i].arm;
         o->pulls[i] = (int64_t)now.sums[i].count;
+        for (size_t j = 0; j < config->n_modelled; j++)
+            o->unknown[i] |= config->metrics[j].objective &&
+                             bandit_insight_set_aside(bandit_engine_of_metric(s->engine.engine, j),
+                                                      now.sums[i].arm) == now.sums[i].count;
     }
     return look(o, s, config, NULL, err);
 }
 
-/* Sets `which` to the arms to recommend: the front of the means, or, with one objective, the best arm. */
-static bool choose_recommended(const outlook *o, const study_config *config, size_t *which, size_t *n)
+/* Sets `which` to the front of the means, or, with one objective, to the best arm; of arms that are `unknown` or not. */
+static bool choose_among(const outlook *o, const study_config *config, bool unknown, size_t *which, size_t *n)
 {
     size_t k = config->n_objectives, kept = 0;
     double *points = calloc(o->n * k + 1, sizeof *points);
     size_t *all = malloc((o->n + 1) * sizeof *all);
     *n = 0;
     for (size_t i = 0; points && all && i < o->n; i++) {
-        if (!(o->feasible[i] >= 0.5) || !is_shown(o, config, i))
+        if (!(o->feasible[i] >= 0.5) || o->unknown[i] != unknown || !is_shown(o, config, i))
             continue;
         for (size_t j = 0, objective = 0; j < config->n_modelled; j++)
             if (config->metrics[j].objective)
@@ -111,6 +120,13 @@ static bool choose_recommended(const outlook *o, const study_config *config, siz
     free(all);
     free(points);
     return points && all;
+}
+
+/* Sets `which` to the arms to recommend. Arms of which an objective is not known are only recommended if there are no
+ * others: what the model expects there is not what was measured. */
+static bool choose_recommended(const outlook *o, const study_config *config, size_t *which, size_t *n)
+{
+    return choose_among(o, config, false, which, n) && (*n > 0 || choose_among(o, config, true, which, n));
 }
 
 /* ---- GET …/best ---------------------------------------------------------------------------------------- */

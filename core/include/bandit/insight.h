@@ -89,6 +89,10 @@ typedef struct bandit_left_out {
 bandit_status bandit_insight_leave_one_out(bandit_insight *insight, bandit_left_out **out, size_t *n,
                                            bandit_error *err);
 
+/* How many pulls of an arm the model leaves out, because their rewards are outliers. The engine is that of one metric
+ * (bandit_engine_of_metric). */
+uint64_t bandit_insight_set_aside(const bandit_engine *engine, uint32_t arm);
+
 /* ---- core/insight/own_deviation.c ----------------------------------------------------------------------- */
 
 /* Predictions of n pulled arms, of which the best is recommended. As those of bandit_engine_predict_arms, but if
