@@ -314,23 +314,14 @@ static double leading_mean(const bandit_space_engine *e, bandit_space_batch *b, 
     return best;
 }
 
-bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
-                                          const bandit_select_limits *limits, const bandit_executor *executor,
-                                          bandit_reason *out, bandit_error *err)
+/* The reason of a point that maximizes something. */
+static bandit_status explain_maximum(bandit_space_engine *e, bandit_space_batch *b, uint32_t arm,
+                                     const bandit_select_limits *limits, bandit_reason *out,
+                                     bandit_error *err)
 {
-    bandit_space_engine *e = (bandit_space_engine *)engine;
-    bandit_space_batch *b = &e->batches[e->in_force];
+    bandit_engine *engine = &e->base;
     bandit_space_objective c;
     bandit_objective objective;
-    (void)executor;
-    if (continues_design(e, b)) {
-        out->rule = BANDIT_REASON_FIRST;
-        return BANDIT_OK;
-    }
-    if (explores(e, b) || !(b->has_model || bandit_space_samples_uncertainty(e, b))) {
-        out->rule = b->has_model ? BANDIT_REASON_RANDOM : BANDIT_REASON_FIRST;
-        return BANDIT_OK;
-    }
     bandit_status status = start_choice(e, b, limits, &c, &objective, err);
     double *features = bandit_alloc(bandit_arms_dimension(engine->arms), sizeof *features);
     if (status == BANDIT_OK && !features)
@@ -348,5 +339,36 @@ bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
         split(&c, out);
     }
     free(features);
+    return status;
+}
+
+bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
+                                          const bandit_select_limits *limits, const bandit_executor *executor,
+                                          bandit_reason *out, bandit_error *err)
+{
+    bandit_space_engine *e = (bandit_space_engine *)engine;
+    bandit_space_batch *b = &e->batches[e->in_force];
+    bandit_select_limits within = *limits;
+    double *fixed = NULL;
+    bandit_status status = BANDIT_OK;
+    (void)executor;
+    if (continues_design(e, b)) {
+        out->rule = BANDIT_REASON_FIRST;
+        return BANDIT_OK;
+    }
+    if (explores(e, b) || !(b->has_model || bandit_space_samples_uncertainty(e, b))) {
+        out->rule = b->has_model ? BANDIT_REASON_RANDOM : BANDIT_REASON_FIRST;
+        return BANDIT_OK;
+    }
+    if (e->rule->seeks_best && b->has_model)
+        status = bandit_untried_word_of(engine, &b->ledger, b->out, b->n_out, limits,
+                                        engine->batch + b->n_picks, arm, &fixed, err);
+    if (fixed)
+        within.fixed = fixed;
+    if (status == BANDIT_OK)
+        status = explain_maximum(e, b, arm, &within, out, err);
+    if (fixed)
+        out->rule = BANDIT_REASON_WORD;
+    free(fixed);
     return status;
 }

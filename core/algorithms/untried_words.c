@@ -107,3 +107,27 @@ bandit_status bandit_untried_word(const bandit_engine *engine, const bandit_ledg
         free(values);
     return status;
 }
+
+bandit_status bandit_untried_word_of(const bandit_engine *engine, const bandit_ledger *ledger,
+                                     const uint32_t *out, size_t n_out, const bandit_select_limits *limits,
+                                     uint64_t number, uint32_t arm, double **fixed, bandit_error *err)
+{
+    size_t n = engine->arms->space->n;
+    bandit_status status = bandit_untried_word(engine, ledger, out, n_out, limits, number, fixed, err);
+    if (status != BANDIT_OK || !*fixed)
+        return status;
+    double *coded = bandit_alloc(n, sizeof *coded);
+    bool has = coded != NULL;
+    if (coded)
+        bandit_arms_coded(engine->arms, arm, coded);
+    for (size_t i = 0; i < n && has; i++)
+        has = isnan((*fixed)[i]) || coded[i] == (*fixed)[i];
+    if (!has) {
+        free(*fixed);
+        *fixed = NULL;
+    }
+    if (!coded)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    free(coded);
+    return BANDIT_OK;
+}

@@ -19,4 +19,10 @@ bandit_status bandit_untried_word(const bandit_engine *engine, const bandit_ledg
                                   const uint32_t *out, size_t n_out, const bandit_select_limits *limits,
                                   uint64_t number, double **fixed, bandit_error *err);
 
+/* The same for a pick that is explained, after the earlier picks were replayed. *fixed is also NULL if the arm does not
+ * have these values, because no such point could be picked. */
+bandit_status bandit_untried_word_of(const bandit_engine *engine, const bandit_ledger *ledger,
+                                     const uint32_t *out, size_t n_out, const bandit_select_limits *limits,
+                                     uint64_t number, uint32_t arm, double **fixed, bandit_error *err);
+
 #endif

@@ -113,7 +113,8 @@ bandit_status bandit_several_explain(bandit_engine *engine, uint32_t arm, const 
     double prior;
     bandit_covariance_diagonal(&kernel_of(engine)->covariance, &arm, 1, &prior);
     out->left = prior > 0.0 ? out->variance[0] / prior : 0.0;
-    out->rule = bandit_several_is_flat(e) ? BANDIT_REASON_FIRST : BANDIT_REASON_JOINT;
+    if (out->rule != BANDIT_REASON_WORD)
+        out->rule = bandit_several_is_flat(e) ? BANDIT_REASON_FIRST : BANDIT_REASON_JOINT;
     out->n = e->n;
     for (size_t j = 0; j < e->n; j++)
         convert(e->inner[j], &out->mean[j], &out->variance[j]);

@@ -422,8 +422,18 @@ bandit_status bandit_several_explain_space(bandit_several_engine *e, uint32_t ar
                                            const bandit_select_limits *limits, bandit_reason *out,
                                            bandit_error *err)
 {
+    const bandit_space_batch *first = batch_of(e, 0);
+    bandit_select_limits within = *limits;
+    double *fixed;
     choice c;
-    bandit_status status = start_choice(e, limits, &c, err);
+    bandit_status status = bandit_untried_word_of(&e->base, &first->ledger, first->out, first->n_out, limits,
+                                                  e->base.batch + first->n_picks, arm, &fixed, err);
+    if (status != BANDIT_OK)
+        return status;
+    if (fixed)
+        within.fixed = fixed;
+    out->rule = fixed ? BANDIT_REASON_WORD : BANDIT_REASON_JOINT;
+    status = start_choice(e, &within, &c, err);
     double *features = bandit_alloc(bandit_arms_dimension(e->base.arms), sizeof *features);
     if (status == BANDIT_OK && !features)
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -438,6 +448,7 @@ bandit_status bandit_several_explain_space(bandit_several_engine *e, uint32_t ar
         }
     }
     free(features);
+    free(fixed);
     return status;
 }
 

@@ -59,6 +59,9 @@ void why_sentence(char out[WHY_SENTENCE], const why_facts *f)
     case BANDIT_REASON_UNCERTAINTY:
         snprintf(out, WHY_SENTENCE, "One of the first points: the one that tells most about the others.");
         return;
+    case BANDIT_REASON_WORD:
+        snprintf(out, WHY_SENTENCE, "Tries a word that no result has.");
+        return;
     case BANDIT_REASON_BOUND:
     case BANDIT_REASON_IMPROVEMENT:
     case BANDIT_REASON_PROBABILITY:

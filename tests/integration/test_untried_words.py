@@ -66,6 +66,11 @@ def test_a_word_without_results_is_tried(server, case):
         study = searched(client, f"{name}-{seed}", case, 3, seed)
         words = trials(client, study, case[1], 4)
         assert case[3] in words, (seed, words)
+        reasons = [client.get(f"/v1/studies/{study}/trials/{n + 1}/why").json for n in range(4)]
+        first = words.index(case[3])
+        assert [n for n, why in enumerate(reasons) if why["rule"] == "untried_word"] == [first], reasons
+        assert reasons[first]["sentence"] == "Tries a word that no result has.", reasons
+        assert all(why["score"] is not None for why in reasons), reasons
 
 
 def test_an_older_study_may_never_try_it(server):
