@@ -14,6 +14,7 @@
 #include "core/algorithms/bbkb.h"
 #include "core/algorithms/enumerated.h"
 #include "core/algorithms/reason.h"
+#include "core/algorithms/space_design.h"
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
 #include "core/posterior/prior_mean.h"
@@ -311,12 +312,23 @@ bool bandit_log_ei_list_draw(bandit_engine *engine, const bandit_select_limits *
     enum { DRAWS = 64 };
     bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
     bandit_gain_selector *gain = &batch->gain;
-    for (uint64_t draw = 0; draw < DRAWS; draw++)
-        if (bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, draw << 32 | batch->n_picks, limits,
-                                      arm) &&
-            gain->met[*arm] == 0 && !(bandit_gain_penalty(gain, *arm) > 0.0))
-            return true;
-    return false;
+    /* every second one is the most promising of several, if there are sources */
+    bool led = bandit_design_is_led(engine, batch->ledger.n + batch->n_pending + batch->n_picks);
+    size_t wanted = led ? BANDIT_DESIGN_LED : 1, n = 0;
+    double most = -INFINITY;
+    for (uint64_t draw = 0; draw < DRAWS * wanted && n < wanted; draw++) {
+        uint32_t drawn;
+        if (!bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, draw << 32 | batch->n_picks,
+                                       limits, &drawn) ||
+            gain->met[drawn] != 0 || bandit_gain_penalty(gain, drawn) > 0.0)
+            continue;
+        double promise = led ? bandit_sources_promise_of(engine->covariance.prior->sources, drawn) : 0.0;
+        if (n++ == 0 || promise > most) {
+            most = promise;
+            *arm = drawn;
+        }
+    }
+    return n > 0;
 }
 
 /* Whether all results are equal. The fit has long lengthscales then, and the most uncertain arms are the most

@@ -9,7 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 64, ALLOWED = 64, LEAST = 4, MOST = 10, FOR_BEST = 6, WITH_SOURCES = 3, PROMISING = 512 };
+enum {
+    TRIES = 64,
+    ALLOWED = 64,
+    LEAST = 4,
+    MOST = 10,
+    FOR_BEST = 6,
+    WITH_SOURCES = 3,
+    PROMISING = 512,
+    SOURCES_LEAD = 4 /* the first revision in which they do */
+};
 
 static uint64_t size_of(const bandit_engine *engine, bool seeks_best, bool with_sources)
 {
@@ -32,6 +41,13 @@ bool bandit_design_goes_on(const bandit_engine *engine, uint64_t n)
     const bandit_prior_mean *prior = engine->covariance.prior;
     return prior && prior->sources->contradict && !bandit_prior_mean_counts(prior) &&
            n < size_of(engine, true, false);
+}
+
+bool bandit_design_is_led(const bandit_engine *engine, uint64_t number)
+{
+    const bandit_prior_mean *prior = engine->covariance.prior;
+    return engine->options.revision >= SOURCES_LEAD && prior && !prior->sources->contradict &&
+           number % 2 == 1;
 }
 
 static bool has_default(const bandit_space *s)
@@ -93,10 +109,11 @@ static bandit_status choose_allowed(const bandit_engine *engine, bandit_genome *
     return status;
 }
 
-/* Chooses the point of the sequence that is best in the sum of the sources. `genes` is scratch. */
-static bandit_status choose_promising(const bandit_engine *engine, bandit_genome *genome,
-                                      const bandit_select_limits *limits, double *genes, double *coded,
-                                      bool *found, bandit_error *err)
+/* Chooses the one of `count` points of a sequence, from number `first` on, that is best in the sum of the sources.
+ * `genes` is scratch. */
+static bandit_status choose_promising(const bandit_engine *engine, bandit_genome *genome, uint64_t sequence,
+                                      uint64_t first, uint32_t count, const bandit_select_limits *limits,
+                                      double *genes, double *coded, bool *found, bandit_error *err)
 {
     const bandit_sources *sources = engine->covariance.prior->sources;
     size_t n = genome->space->n, d = bandit_arms_dimension(engine->arms);
@@ -104,8 +121,8 @@ static bandit_status choose_promising(const bandit_engine *engine, bandit_genome
     if (!tried)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     double *features = tried + n;
-    for (uint32_t i = 0; i < PROMISING && !bandit_pause(); i++) {
-        bandit_genome_net(genome, engine->batch, i, genes);
+    for (uint32_t i = 0; i < count && !bandit_pause(); i++) {
+        bandit_genome_net(genome, sequence, (uint32_t)first + i, genes);
         bandit_genome_point(genome, genes, tried);
         if (!accepts(engine, limits, tried, true))
             continue;
@@ -144,7 +161,11 @@ static bandit_status choose(const bandit_engine *engine, uint64_t number, const 
     bool first = number == (has_default(space) ? 1 : 0) && engine->batch == 0;
     if (status == BANDIT_OK && how != RANDOM && first && engine->covariance.prior &&
         !engine->covariance.prior->sources->contradict)
-        status = choose_promising(engine, &genome, limits, genes, coded, found, err);
+        status =
+            choose_promising(engine, &genome, engine->batch, 0, PROMISING, limits, genes, coded, found, err);
+    if (status == BANDIT_OK && how == FIRST_SOBOL && bandit_design_is_led(engine, number))
+        status = choose_promising(engine, &genome, 0, number * BANDIT_DESIGN_LED, BANDIT_DESIGN_LED, limits,
+                                  genes, coded, found, err);
     for (uint64_t attempt = 0; status == BANDIT_OK && attempt < 2 * tries && !*found; attempt++) {
         uint64_t index = number + attempt * ((uint64_t)1 << 20);
         if (defaults && attempt == 0)

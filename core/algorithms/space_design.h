@@ -26,7 +26,16 @@ bandit_status bandit_design_next(const bandit_engine *engine, bool seeks_best, u
                                  const bandit_select_limits *limits, double *coded, bool *found,
                                  bandit_error *err);
 
-/* Chooses the next point if the design continues: number `number` of the first batch's Sobol sequence. */
+/* While all results are equal, they say nothing of where the search should go on, but the sources may. So since revision
+ * 4, if there are sources that do not contradict each other, every second point is the one of BANDIT_DESIGN_LED points
+ * that is best in the sum of the sources. The other points keep the search from staying where sources mislead it. Draws
+ * from the most promising eighth differ from each other, unlike the most promising points of all (ours). `number`: of
+ * points that have results or are in flight. */
+enum { BANDIT_DESIGN_LED = 8 };
+bool bandit_design_is_led(const bandit_engine *engine, uint64_t number);
+
+/* Chooses the next point if the design continues: number `number` of the first batch's Sobol sequence, or, if it is led
+ * by sources and the space has no rules, the most promising of several points. */
 bandit_status bandit_design_later(const bandit_engine *engine, uint64_t number,
                                   const bandit_select_limits *limits, double *coded, bool *found,
                                   bandit_error *err);

@@ -80,3 +80,32 @@ def test_a_bound_that_all_results_break_alike(server, case):
                 assert why["rule"] == "first", why
                 break
     assert len(kept) > 2 and max(kept) > 6, kept
+
+
+def distances(client, domain, seed, revision):
+    """The new study knows only 0, the older one a function with its maximum at the centre.  -> how far picks are from it"""
+    name = f"led-{domain['type']}-{seed}-{revision}"
+    body = {"metric": {"name": "value", "goal": "maximize"}, "domain": domain, "seed": seed}
+    old = client.create({**body, "id": f"{name}-old"})["id"]
+    told = []
+    for n, row in enumerate(candidates(4)[:30]):
+        place = {"candidate": n} if domain is LIST else {"parameters": {f"x{i}": x for i, x in enumerate(row)}}
+        told.append({**place, "value": -sum((x - CENTRE) ** 2 for x in row)})
+    assert client.post(f"/v1/studies/{old}/observations", {"observations": told}).status == 200
+    client.ask(old, wait_seconds=60)
+    client.create({**body, "id": name, "learn_from": [old], "algorithm": {"name": "log_ei", "revision": revision}})
+    points = []
+    for _ in range(24):
+        (trial,) = client.ask(name, wait_seconds=60)["trials"]
+        points.append(trial.get("point") or list(trial["parameters"].values()))
+        client.tell(name, [{"trial": trial["id"], "value": 0}])
+    return [sum((x - CENTRE) ** 2 for x in point) for point in points[4:]]
+
+
+@cases({"a space": {**SPACE, "parameters": SPACE["parameters"][:4]}, "a list": LIST})
+def test_older_studies_lead_every_second_pick(server, case):
+    client = server.client()
+    for seed in range(3):
+        before, now = (distances(client, case, seed, revision) for revision in (3, 4))
+        halves = sorted([sum(now[0::2]) / 10, sum(now[1::2]) / 10])
+        assert halves[0] < 0.6 * halves[1] and halves[0] < 0.6 * sum(before) / 20, (before, now)

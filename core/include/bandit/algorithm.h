@@ -120,7 +120,8 @@ enum { BANDIT_MOST_METRICS = 13 };
  *    in an open space log_ei tries words that none of many results has (untried_words.h);
  *    failures that chance explains as well as the place does keep no pick away (feasibility.h);
  *    a bound that values meet exactly is halfway to the nearest value beyond it (several_goals.c)
- * 4  of rewards that keep the bounds of a metric, one is never set aside (hyperparameters.h) */
+ * 4  of rewards that keep the bounds of a metric, one is never set aside (hyperparameters.h);
+ *    while all results are equal, sources lead every second pick of log_ei (space_design.h) */
 enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 4 };
 
 /* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */
