@@ -18,7 +18,7 @@
  *   mean  mu_i + q_i (y_i − mu_i),   variance  (1 − q_i)^2 v_i + (1 − q_i) w
  *
  * All of this is ours. Hyper-parameters stay as they were learned, and picks do not depend on it. */
-#include "core/insight/view.h"
+#include "core/insight/deviation.h"
 
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
@@ -30,13 +30,9 @@
 
 enum { KNOWN = 3 };
 
-typedef struct repeated {
-    double squares, degrees; /* standardized rewards */
-} repeated;
-
 /* Pulls without a reported error. Their squares are those of the rewards, so they are multiplied by the squared slope
  * of the warp, on average where candidates were repeated. */
-static void add_plain(repeated *r, const bandit_refitting_engine *e)
+static void add_plain(bandit_within *r, const bandit_refitting_engine *e)
 {
     const bandit_fitted *l = &e->fitted;
     double slopes = 0.0, weights = 0.0;
@@ -54,7 +50,7 @@ static void add_plain(repeated *r, const bandit_refitting_engine *e)
 }
 
 /* Pulls with reported errors, less what these explain. */
-static void add_told(repeated *r, const bandit_refitting_engine *e)
+static void add_told(bandit_within *r, const bandit_refitting_engine *e)
 {
     const bandit_fitted *l = &e->fitted;
     for (size_t i = 0; i < e->errors.n; i++) {
@@ -67,18 +63,30 @@ static void add_told(repeated *r, const bandit_refitting_engine *e)
     }
 }
 
+/* Of standardized rewards. */
+static bandit_within repeated_of(const bandit_refitting_engine *e)
+{
+    bandit_within r = {0};
+    add_plain(&r, e);
+    add_told(&r, e);
+    return r;
+}
+
+bandit_within bandit_within_of(const bandit_refitting_engine *engine)
+{
+    bandit_within r = repeated_of(engine);
+    r.squares /= engine->fitted.signal;
+    return r;
+}
+
 /* w, in the units of the inner model. */
 static double own_variance(const bandit_refitting_engine *e)
 {
     const bandit_fitted *l = &e->fitted;
     double tau = l->noise, expected = e->errors.n > 0 ? 0.0 : tau;
-    repeated r = {0};
-    if (!e->settings.learn_noise || l->fitted_on == 0)
-        return 0.0;
     if (e->inner->options.noise_std == 0.0) /* all repeats agree */
         return tau / l->signal;
-    add_plain(&r, e);
-    add_told(&r, e);
+    bandit_within r = repeated_of(e);
     double s = expected + (r.squares - r.degrees * expected) / (KNOWN + r.degrees);
     return isfinite(s) ? (tau - fmin(fmax(s, 0.0), tau)) / l->signal : 0.0;
 }
@@ -147,20 +155,41 @@ static bandit_status predict(own *o, const uint32_t *arms, size_t n, bandit_pred
     return status;
 }
 
+static bandit_status with_local(bandit_insight *view, const uint32_t *arms, size_t n, bandit_prediction *out,
+                                bandit_error *err)
+{
+    bandit_status status = bandit_engine_predict_arms(view->inner, arms, n, out, err);
+    if (status == BANDIT_OK)
+        status = bandit_add_local_deviation(view, arms, n, out, err);
+    if (status == BANDIT_OK)
+        bandit_insight_in_reward_units(view, out, n);
+    return status;
+}
+
+/* Whether the model may take deviations for noise. */
+static bool may_deviate(const bandit_engine *engine)
+{
+    if (engine->table != &bandit_refitting_table)
+        return false;
+    const bandit_refitting_engine *e = (const bandit_refitting_engine *)(const void *)engine;
+    return e->settings.learn_noise && e->fitted.fitted_on > 0;
+}
+
 bandit_status bandit_insight_pulled(const bandit_engine *engine, const uint32_t *arms, size_t n,
                                     bandit_prediction *out, bandit_error *err)
 {
-    bool learns = engine->table == &bandit_refitting_table && !bandit_arms_is_open_space(engine->arms);
+    bool open = bandit_arms_is_open_space(engine->arms);
     bandit_insight *view = NULL;
     own o = {0};
-    if (learns)
+    if (may_deviate(engine) && !open)
         o.w = own_variance((const bandit_refitting_engine *)(const void *)engine);
-    bandit_status status = o.w > 0.0 ? bandit_insight_new(&view, engine, err) : BANDIT_UNSUPPORTED;
+    bandit_status status = may_deviate(engine) && (open || o.w > 0.0) ? bandit_insight_new(&view, engine, err)
+                                                                      : BANDIT_UNSUPPORTED;
     if (status == BANDIT_UNSUPPORTED)
         return bandit_engine_predict_arms(engine, arms, n, out, err);
     o.view = view;
     if (status == BANDIT_OK)
-        status = predict(&o, arms, n, out, err);
+        status = open ? with_local(view, arms, n, out, err) : predict(&o, arms, n, out, err);
     bandit_insight_free(view);
     return status;
 }

@@ -93,12 +93,13 @@ bandit_status bandit_insight_leave_one_out(bandit_insight *insight, bandit_left_
  * (bandit_engine_of_metric). */
 uint64_t bandit_insight_set_aside(const bandit_engine *engine, uint32_t arm);
 
-/* ---- core/insight/own_deviation.c ----------------------------------------------------------------------- */
+/* ---- core/insight/own_deviation.c, local_deviation.c ---------------------------------------------------- */
 
-/* Predictions of n pulled arms, of which the best is recommended. As those of bandit_engine_predict_arms, but if
- * the arms are no open space and the noise is learned, each arm also has a deviation of its own from the
- * model's function: what the model takes for noise, and what repeated pulls of the same arm do not show. `ucb` is
- * then the mean. Picks do not depend on it. Errors: as of bandit_engine_predict_arms; BANDIT_CANCELLED. */
+/* Predictions of n pulled arms, of which the best is recommended. They are those of bandit_engine_predict_arms, unless the
+ * noise is learned. In an open space, the points may then also have a deviation from the model's function that is
+ * shared by those near each other. In other sets, each arm may have a deviation of its own: what the model takes
+ * for noise, and what repeated pulls of the same arm do not show. `ucb` is then the mean. Picks do not depend on it.
+ * Errors: as of bandit_engine_predict_arms; BANDIT_CANCELLED. */
 bandit_status bandit_insight_pulled(const bandit_engine *engine, const uint32_t *arms, size_t n,
                                     bandit_prediction *out, bandit_error *err);
 

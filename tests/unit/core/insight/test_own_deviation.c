@@ -1,6 +1,5 @@
 /* Candidates with a deviation of their own: figures from dense matrices, and properties. */
 #include "bandit/insight.h"
-#include "bandit/space.h"
 #include "tests/support/dense_gp.h"
 #include "tests/support/learner.h"
 #include "tests/support/must.h"
@@ -250,28 +249,6 @@ static void without_evidence_nothing_is_own(void **state)
     bandit_arms_free(arms);
 }
 
-static void points_of_spaces_have_none(void **state)
-{
-    (void)state;
-    bandit_arms *arms;
-    bandit_error err;
-    const bandit_parameter side = {
-        .type = BANDIT_PARAMETER_DOUBLE, .min = 0.0, .max = 1.0, .parent = BANDIT_NO_PARENT};
-    double rows[ARMS];
-    told t = {0};
-    for (size_t i = 0; i < ARMS; i++)
-        rows[i] = (double)i / ARMS;
-    must(bandit_arms_new_space(&arms, &side, 1, &err), &err);
-    must(bandit_arms_append(arms, rows, ARMS, &err), &err);
-    bandit_options o = options_of(BANDIT_LOG_EI);
-    bandit_engine *engine = engine_of(arms, &o);
-    measure(&t, ARMS, 8, 1.0, 0.3, 0.0);
-    tell(engine, &t, ARMS);
-    assert_old_rule(engine, ARMS);
-    bandit_engine_free(engine);
-    bandit_arms_free(arms);
-}
-
 /* Where repeats agree to all digits, a measurement is the truth. */
 static void agreeing_repeats_are_the_value(void **state)
 {
@@ -347,9 +324,11 @@ static void useless_features(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repeats_show_the_noise),          cmocka_unit_test(errors_are_the_noise),
-        cmocka_unit_test(without_evidence_nothing_is_own), cmocka_unit_test(points_of_spaces_have_none),
-        cmocka_unit_test(agreeing_repeats_are_the_value),  cmocka_unit_test(useless_features),
+        cmocka_unit_test(repeats_show_the_noise),
+        cmocka_unit_test(errors_are_the_noise),
+        cmocka_unit_test(without_evidence_nothing_is_own),
+        cmocka_unit_test(agreeing_repeats_are_the_value),
+        cmocka_unit_test(useless_features),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* Candidates with a deviation of their own, while every allocation fails once: the call says so, and loses nothing. */
+/* Candidates and points with deviations from the function, while every allocation fails once: the call says so, and loses nothing. */
 #include "bandit/insight.h"
+#include "bandit/space.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/learner.h"
 #include "tests/support/must.h"
@@ -40,20 +41,35 @@ static bandit_engine *rough_study(bandit_arms *arms, bandit_algorithm algorithm)
     return engine;
 }
 
-static void failing_allocations_are_reported(void **state)
+/* Of a list, or of an open space. */
+static bandit_arms *line(bool open)
 {
-    static const bandit_algorithm algorithms[] = {BANDIT_LOG_EI, BANDIT_GP_UCB};
-    static const uint32_t asked[2] = {0, 7};
-    (void)state;
+    const bandit_parameter side = {
+        .type = BANDIT_PARAMETER_DOUBLE, .min = 0.0, .max = 1.0, .parent = BANDIT_NO_PARENT};
     bandit_arms *arms;
-    bandit_error err = {0};
+    bandit_error err;
     double rows[ARMS];
     for (size_t i = 0; i < ARMS; i++)
         rows[i] = (double)i / ARMS;
+    if (open) {
+        must(bandit_arms_new_space(&arms, &side, 1, &err), &err);
+        must(bandit_arms_append(arms, rows, ARMS, &err), &err);
+        return arms;
+    }
     must(bandit_arms_new(&arms, ARMS, 1, &err), &err);
     must(bandit_arms_set_rows(arms, 0, ARMS, rows, &err), &err);
     must(bandit_arms_finish(arms, BANDIT_SCALING_NONE, ARMS, &err), &err);
-    for (size_t i = 0; i < 2; i++) {
+    return arms;
+}
+
+static void failing_allocations_are_reported(void **state)
+{
+    static const bandit_algorithm algorithms[] = {BANDIT_LOG_EI, BANDIT_GP_UCB, BANDIT_LOG_EI};
+    static const uint32_t asked[2] = {0, 7};
+    (void)state;
+    bandit_error err = {0};
+    for (size_t i = 0; i < 3; i++) {
+        bandit_arms *arms = line(i == 2);
         bandit_engine *engine = rough_study(arms, algorithms[i]);
         bandit_prediction found[2], function;
         bandit_status status = BANDIT_NO_MEMORY;
@@ -71,8 +87,8 @@ static void failing_allocations_are_reported(void **state)
         must(bandit_engine_predict_arms(engine, asked, 1, &function, &err), &err);
         assert_true(fabs(found[0].mean - function.mean) > 0.01); /* so this was not the model's function */
         bandit_engine_free(engine);
+        bandit_arms_free(arms);
     }
-    bandit_arms_free(arms);
 }
 
 int main(void)
