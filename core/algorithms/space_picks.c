@@ -4,6 +4,7 @@
 #include "core/algorithms/space_design.h"
 #include "core/algorithms/space_objective.h"
 #include "core/algorithms/untried_words.h"
+#include "core/algorithms/word_search.h"
 #include "core/base/allocate.h"
 
 #include <math.h>
@@ -114,28 +115,64 @@ static double incumbent_of(const bandit_space_engine *e, const bandit_space_batc
     return isfinite(best) ? best : b->incumbent;
 }
 
+/* What a pick must improve on, and beside which point it looks. */
+typedef struct aim {
+    bool of_word; /* the pick is a search among the points of one word (word_search.h) */
+    double incumbent;
+    uint32_t leader;
+} aim;
+
+/* Whether an arm has the fixed values. Overwrites e->coded. */
+static bool has_fixed(bandit_space_engine *e, uint32_t arm, const double *fixed)
+{
+    bandit_arms_coded(e->base.arms, arm, e->coded);
+    for (size_t i = 0; i < space_of(e)->n; i++) {
+        if (!isnan(fixed[i]) && e->coded[i] != fixed[i])
+            return false;
+    }
+    return true;
+}
+
+/* The aim of a search among the points of a word: the largest posterior mean of its pulled points and, as in
+ * incumbent_of, of its points in flight. Some of them have been pulled. `features`: memory for a point. */
+static aim aim_of_word(bandit_space_engine *e, bandit_space_batch *b, const double *fixed, double *features)
+{
+    size_t more = bandit_space_keeps_apart(&e->base) ? b->n_out : 0;
+    aim found = {.of_word = true, .incumbent = -INFINITY, .leader = b->leader};
+    for (size_t i = 0; i < b->ledger.n + more && !bandit_pause(); i++) {
+        uint32_t arm = i < b->ledger.n ? b->ledger.sums[i].arm : b->out[i - b->ledger.n];
+        if (!has_fixed(e, arm, fixed))
+            continue;
+        bandit_space_features_of(e->base.arms, arm, features);
+        bandit_surface_look(&b->surface, features);
+        if (b->surface.mean > found.incumbent)
+            found = (aim){true, b->surface.mean, arm};
+    }
+    return found;
+}
+
 static bandit_acquisition acquisition_of(const bandit_space_engine *e, const bandit_space_batch *b,
-                                         double incumbent)
+                                         const aim *at)
 {
     const bandit_options *o = &e->base.options;
     bandit_acquisition a = {.kind = e->rule->acquire, .smallest = 1e-12 * e->base.covariance.kappa2};
-    double exploring = b->has_model ? exploring_width(e, b) : 0.0;
+    double exploring = b->has_model && !at->of_word ? exploring_width(e, b) : 0.0;
     if (exploring > 0.0)
         a = (bandit_acquisition){.kind = BANDIT_ACQUIRE_UCB, .parameter = exploring, .smallest = a.smallest};
     else if (!b->has_model)
         a.kind = BANDIT_ACQUIRE_VARIANCE;
     else if (e->rule->seeks_best)
-        a = (bandit_acquisition){a.kind, incumbent, a.smallest, o->lambda};
+        a = (bandit_acquisition){a.kind, at->incumbent, a.smallest, o->lambda};
     else if (a.kind == BANDIT_ACQUIRE_UCB)
         a.parameter = width_of_pick(e, b);
     else
-        a.parameter = incumbent + o->zeta;
+        a.parameter = at->incumbent + o->zeta;
     return a;
 }
 
 /* If the search seeks the best point, some ascents start beside the leader, with steps of at most half a
  * lengthscale. */
-static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch *b)
+static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch *b, uint32_t leader)
 {
     const bandit_kernel *kernel = &e->base.options.kernel;
     const bandit_space *space = space_of(e);
@@ -146,14 +183,15 @@ static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch 
         size_t j = kernel->n_lengthscales > 1 ? space->places[i].first : 0;
         e->steps[i] = 0.5 * fmin(1.0, kernel->n_lengthscales > 0 ? kernel->lengthscales[j] : 1.0);
     }
-    bandit_arms_coded(e->base.arms, b->leader, e->leader);
+    bandit_arms_coded(e->base.arms, leader, e->leader);
     e->maximizer.beside = e->leader;
     e->maximizer.steps = e->steps;
 }
 
-/* Sets the objective of the next pick. Needs the grid, and memory for its values. */
+/* Sets the objective of the next pick, and at->incumbent and at->leader as at->of_word says. Needs the grid, and memory
+ * for its values. */
 static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
-                                  const bandit_select_limits *limits, bandit_space_objective *c,
+                                  const bandit_select_limits *limits, aim *at, bandit_space_objective *c,
                                   bandit_objective *objective, bandit_error *err)
 {
     const bandit_options *o = &e->base.options;
@@ -164,15 +202,18 @@ static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
         status = bandit_grid_update(&e->grid, &b->surface, err);
     if (status != BANDIT_OK)
         return status;
-    double *means = e->values + e->maximizer.n_grid, *variances = means + BANDIT_MAXIMIZE_TRIALS;
+    double *means = e->values + e->maximizer.n_grid, *variances = means + BANDIT_MAXIMIZE_TRIALS,
+           *features = variances + BANDIT_MAXIMIZE_TRIALS; /* of one point, and later the slope */
+    *at = at->of_word ? aim_of_word(e, b, limits->fixed, features)
+                      : (aim){false, incumbent_of(e, b, limits->fixed), b->leader};
     *c = (bandit_space_objective){.e = e,
                                   .b = b,
                                   .limits = limits,
-                                  .acquisition = acquisition_of(e, b, incumbent_of(e, b, limits->fixed)),
+                                  .acquisition = acquisition_of(e, b, at),
                                   .strict = true,
                                   .means = means,
                                   .variances = variances,
-                                  .slope = variances + BANDIT_MAXIMIZE_TRIALS};
+                                  .slope = features};
     c->penalty = bandit_space_penalty(e, b, &c->acquisition);
     *objective = bandit_space_objective_functions(c);
     if (!e->rule->samples)
@@ -186,14 +227,16 @@ static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
 
 /* Sets e->coded to the maximizer's answer. */
 static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
-                              const bandit_select_limits *limits, bool *found, bandit_error *err)
+                              const bandit_select_limits *limits, bool of_word, bool *found,
+                              bandit_error *err)
 {
+    aim at = {.of_word = of_word};
     bandit_space_objective c;
     bandit_objective objective;
-    bandit_status status = start_choice(e, b, limits, &c, &objective, err);
+    bandit_status status = start_choice(e, b, limits, &at, &c, &objective, err);
     if (status != BANDIT_OK)
         return status;
-    look_beside_leader(e, b);
+    look_beside_leader(e, b, at.leader);
     size_t n = e->maximizer.n_grid;
     if (e->rule->samples)
         objective.values(&c, e->maximizer.features, n, e->values);
@@ -209,22 +252,40 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
     return status;
 }
 
-/* The same; if it is time for an untried word, with that word. */
-static bandit_status maximize_or_try_word(bandit_space_engine *e, bandit_space_batch *b,
-                                          const bandit_select_limits *limits, bool *found, bandit_error *err)
+/* Sets *fixed to the values that the next pick has: an untried word, or one that is searched (*of_word), or to NULL. To be
+ * freed. */
+static bandit_status fix_word(const bandit_space_engine *e, const bandit_space_batch *b,
+                              const bandit_select_limits *limits, double **fixed, bool *of_word,
+                              bandit_error *err)
+{
+    bandit_status status = BANDIT_OK;
+    *fixed = NULL;
+    *of_word = false;
+    if (!e->rule->seeks_best || !b->has_model)
+        return BANDIT_OK;
+    status = bandit_untried_word(&e->base, &b->ledger, b->out, b->n_out, limits, e->base.batch + b->n_picks,
+                                 fixed, err);
+    if (status != BANDIT_OK || *fixed)
+        return status;
+    status = bandit_word_search(&e->base, &b->ledger, b->out, b->n_out, limits, b->n_picks, fixed, err);
+    *of_word = *fixed;
+    return status;
+}
+
+/* Sets e->coded to the maximizer's answer; if it is time for a word, with that word. */
+static bandit_status maximize_in_turn(bandit_space_engine *e, bandit_space_batch *b,
+                                      const bandit_select_limits *limits, bool *found, bandit_error *err)
 {
     bandit_select_limits within = *limits;
-    double *fixed = NULL;
-    bandit_status status = BANDIT_OK;
-    *found = false;
-    if (e->rule->seeks_best && b->has_model)
-        status = bandit_untried_word(&e->base, &b->ledger, b->out, b->n_out, limits,
-                                     e->base.batch + b->n_picks, &fixed, err);
+    double *fixed;
+    bool of_word;
+    bandit_status status = fix_word(e, b, limits, &fixed, &of_word, err);
     within.fixed = fixed;
-    if (status == BANDIT_OK && fixed)
-        status = maximize(e, b, &within, found, err);
+    *found = false;
+    if (fixed)
+        status = maximize(e, b, &within, of_word, found, err);
     free(fixed);
-    return status == BANDIT_OK && !*found ? maximize(e, b, limits, found, err) : status;
+    return status == BANDIT_OK && !*found ? maximize(e, b, limits, false, found, err) : status;
 }
 
 /* ---- the next point ------------------------------------------------------------------------------------ */
@@ -264,7 +325,7 @@ bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
     else if (explores(e, b))
         status = bandit_design_random(&e->base, b->n_picks, limits, e->coded, &found, err);
     else if (b->has_model || bandit_space_samples_uncertainty(e, b))
-        status = maximize_or_try_word(e, b, limits, &found, err);
+        status = maximize_in_turn(e, b, limits, &found, err);
     else
         status = bandit_design_next(&e->base, e->rule->seeks_best, b->n_out, limits, e->coded, &found, err);
     *stop = found ? BANDIT_STOP_NONE : BANDIT_STOP_EXHAUSTED;
@@ -315,21 +376,21 @@ static double leading_mean(const bandit_space_engine *e, bandit_space_batch *b, 
 }
 
 /* The reason of a point that maximizes something. */
-static bandit_status explain_maximum(bandit_space_engine *e, bandit_space_batch *b, uint32_t arm,
+static bandit_status explain_maximum(bandit_space_engine *e, bandit_space_batch *b, uint32_t arm, aim *at,
                                      const bandit_select_limits *limits, bandit_reason *out,
                                      bandit_error *err)
 {
     bandit_engine *engine = &e->base;
     bandit_space_objective c;
     bandit_objective objective;
-    bandit_status status = start_choice(e, b, limits, &c, &objective, err);
+    bandit_status status = start_choice(e, b, limits, at, &c, &objective, err);
     double *features = bandit_alloc(bandit_arms_dimension(engine->arms), sizeof *features);
     if (status == BANDIT_OK && !features)
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (status == BANDIT_OK) {
         bool improves = c.acquisition.kind == BANDIT_ACQUIRE_IMPROVEMENT ||
                         c.acquisition.kind == BANDIT_ACQUIRE_PROBABILITY;
-        double incumbent = improves ? incumbent_of(e, b, limits->fixed) : leading_mean(e, b, features);
+        double incumbent = improves ? at->incumbent : leading_mean(e, b, features);
         bandit_space_features_of(engine->arms, arm, features);
         objective.values(&c, features, 1, &out->score);
         if (c.penalty > 0.0 && !improves)
@@ -342,6 +403,19 @@ static bandit_status explain_maximum(bandit_space_engine *e, bandit_space_batch 
     return status;
 }
 
+/* Sets *fixed to the word whose points were searched, if the arm is one of them, and otherwise to NULL. To be freed. */
+static bandit_status word_of_search(bandit_space_engine *e, const bandit_space_batch *b, uint32_t arm,
+                                    const bandit_select_limits *limits, double **fixed, bandit_error *err)
+{
+    bool of_word;
+    bandit_status status = fix_word(e, b, limits, fixed, &of_word, err);
+    if (status == BANDIT_OK && of_word && has_fixed(e, arm, *fixed))
+        return BANDIT_OK;
+    free(*fixed);
+    *fixed = NULL;
+    return status;
+}
+
 bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
                                           const bandit_select_limits *limits, const bandit_executor *executor,
                                           bandit_reason *out, bandit_error *err)
@@ -350,6 +424,7 @@ bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
     bandit_space_batch *b = &e->batches[e->in_force];
     bandit_select_limits within = *limits;
     double *fixed = NULL;
+    aim at = {0};
     bandit_status status = BANDIT_OK;
     (void)executor;
     if (continues_design(e, b)) {
@@ -363,11 +438,15 @@ bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
     if (e->rule->seeks_best && b->has_model)
         status = bandit_untried_word_of(engine, &b->ledger, b->out, b->n_out, limits,
                                         engine->batch + b->n_picks, arm, &fixed, err);
+    bool untried = fixed;
+    if (status == BANDIT_OK && !untried)
+        status = word_of_search(e, b, arm, limits, &fixed, err);
+    at.of_word = fixed && !untried;
     if (fixed)
         within.fixed = fixed;
     if (status == BANDIT_OK)
-        status = explain_maximum(e, b, arm, &within, out, err);
-    if (fixed)
+        status = explain_maximum(e, b, arm, &at, &within, out, err);
+    if (untried)
         out->rule = BANDIT_REASON_WORD;
     free(fixed);
     return status;

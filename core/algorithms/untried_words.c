@@ -18,12 +18,6 @@ typedef struct words {
     double *coded;
 } words;
 
-static bool has_words(const bandit_space *space, size_t i)
-{
-    const bandit_parameter *p = &space->parameters[i];
-    return (p->type == BANDIT_PARAMETER_CATEGORICAL && !p->features) || p->type == BANDIT_PARAMETER_BOOLEAN;
-}
-
 /* Marks the arm's word. Returns whether it has one. */
 static bool mark(words *w, uint32_t arm)
 {
@@ -66,7 +60,7 @@ static bandit_status find(words *w, const bandit_ledger *ledger, const uint32_t 
     bandit_status status = bandit_genome_init(&genome, space, w->limits->fixed, w->engine->options.seed, err);
     for (size_t i = 0; status == BANDIT_OK && i < space->n && !*found; i++) {
         size_t n = space->parameters[i].type == BANDIT_PARAMETER_BOOLEAN ? 2 : space->parameters[i].n_values;
-        if (!has_words(space, i) || !isnan(fixed[i]) || ledger->n < ENOUGH * n)
+        if (!bandit_has_plain_words(space, i) || !isnan(fixed[i]) || ledger->n < ENOUGH * n)
             continue;
         w->parameter = i;
         w->n = n;
@@ -91,7 +85,7 @@ bandit_status bandit_untried_word(const bandit_engine *engine, const bandit_ledg
     bool found = false, has = false;
     *fixed = NULL;
     for (size_t i = 0; i < n; i++)
-        has |= has_words(engine->arms->space, i);
+        has |= bandit_has_plain_words(engine->arms->space, i);
     if (!has || engine->options.revision < SINCE_REVISION || number % EVERY != PLACE)
         return BANDIT_OK;
     double *values = bandit_alloc(2 * n, sizeof *values);

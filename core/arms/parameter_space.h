@@ -50,6 +50,14 @@ size_t bandit_space_memory(const bandit_space *space);
 /* Whether all parameters are double or integer, and always active. */
 bool bandit_space_is_numeric(const bandit_space *space);
 
+/* Whether the parameter has words of which the model only knows that they differ: it is categorical without
+ * properties, or boolean. */
+static inline bool bandit_has_plain_words(const bandit_space *space, size_t parameter)
+{
+    const bandit_parameter *p = &space->parameters[parameter];
+    return (p->type == BANDIT_PARAMETER_CATEGORICAL && !p->features) || p->type == BANDIT_PARAMETER_BOOLEAN;
+}
+
 /* ---- values and conditions ----------------------------------------------------------------------------- */
 
 /* A copy of the n values, which must be finite, in ascending order. The caller frees it. NULL when out of

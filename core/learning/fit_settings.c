@@ -81,6 +81,15 @@ static double highest_bound(const bandit_metric *metric)
     return metric->high < INFINITY ? metric->high : metric->low < INFINITY ? metric->low : -INFINITY;
 }
 
+/* Without words there is nothing to gain: numbers alone were searched as well with the unit of all rewards. */
+static bool counts_regions(const bandit_options *options, const bandit_arms *arms)
+{
+    bool has = false;
+    for (size_t i = 0; bandit_arms_is_open_space(arms) && i < arms->space->n; i++)
+        has |= bandit_has_plain_words(arms->space, i) && !arms->space->parameters[i].context;
+    return has && options->revision >= 4 && !options->metric && options->warp_unit == BANDIT_WARP_IN_TURN;
+}
+
 bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_options *options,
                                        const bandit_arms *arms, bandit_error *err)
 {
@@ -96,6 +105,7 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
         .warp = options->standardize_rewards && options->warp_rewards,
         .better_half = options->warp_unit != BANDIT_WARP_QUARTILES && bandit_arms_is_open_space(arms),
         .in_turn = options->warp_unit == BANDIT_WARP_IN_TURN && bandit_arms_is_open_space(arms),
+        .regions = counts_regions(options, arms),
         .explains_far = options->revision >= 3,
         .confirms = options->revision >= 2,
         .highest_bound = highest_bound(options->metric),

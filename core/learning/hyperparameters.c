@@ -17,7 +17,8 @@ enum {
     MOST_ARMS = 1000, /* with more arms, only every n-th is fitted */
     INDUCING = 128,
     SPARSE_EVALUATIONS = 25,
-    FEWEST_JUDGED = 10 /* fewer arms have no outliers */
+    FEWEST_JUDGED = 10, /* fewer arms have no outliers */
+    FEWEST_REGIONS = 8  /* fewer have no quartiles worth the name */
 };
 
 /* ---- one fit ------------------------------------------------------------------------------------------- */
@@ -57,16 +58,46 @@ static double lowest_read(double worst, double best)
 /* The unit of the better half is at least this share of the interquartile range: half of the values may be equal. */
 static const double LEAST_UNIT = 1e-3;
 
+/* Sets out->offset to the median, and *low and *high to the quartiles, of n ascending rewards. */
+static void set_quartiles(const double *sorted, size_t n, bandit_fitted *out, double *low, double *high)
+{
+    out->offset = bandit_sample_quantile(sorted, n, 0.5);
+    *low = bandit_sample_quantile(sorted, n, 0.25);
+    *high = bandit_sample_quantile(sorted, n, 0.75);
+}
+
+/* The same, of those that the unit is made of: all or, if the search stands still, those of distinct regions. */
+static bandit_status measure(const bandit_sample *s, const double *sorted, const bandit_ledger *ledger,
+                             bandit_fitted *out, double *low, double *high, bandit_error *err)
+{
+    size_t n = 0;
+    set_quartiles(sorted, s->n, out, low, high);
+    if (!out->warped || !bandit_sample_counts_regions(s->settings, ledger->observations) ||
+        !bandit_ledger_stands_still(ledger))
+        return BANDIT_OK;
+    double *means = bandit_alloc(s->n, sizeof *means);
+    if (!means)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    bandit_status status = bandit_sample_regions(s, out, means, &n, err);
+    if (status == BANDIT_OK && n >= FEWEST_REGIONS)
+        set_quartiles(means, n, out, low, high);
+    free(means);
+    return status;
+}
+
 /* Step 1 of hyperparameters.h. */
-static void standardize(bandit_fitted *out, bandit_sample *s)
+static bandit_status standardize(bandit_fitted *out, bandit_sample *s, const bandit_ledger *ledger,
+                                 bandit_error *err)
 {
     size_t n = s->n;
-    double *sorted = s->scratch;
+    double *sorted = s->scratch, low, high;
     for (size_t i = 0; i < n; i++)
         sorted[i] = bandit_sample_mean(&s->rows[i]);
     qsort(sorted, n, sizeof *sorted, compare_doubles);
-    double low = bandit_sample_quantile(sorted, n, 0.25), high = bandit_sample_quantile(sorted, n, 0.75),
-           range = high - low;
+    bandit_status status = measure(s, sorted, ledger, out, &low, &high, err);
+    if (status != BANDIT_OK)
+        return status;
+    double range = high - low;
     out->low = -INFINITY;
     out->high = INFINITY;
     if (out->warped) {
@@ -77,7 +108,6 @@ static void standardize(bandit_fitted *out, bandit_sample *s)
             fmax(high, fmin(s->settings->highest_bound, high + BANDIT_FITTED_REACH * range)) + 20.0 * range;
         out->range = range;
     }
-    out->offset = bandit_sample_quantile(sorted, n, 0.5);
     out->scale = out->warped ? range : range / 1.349; /* the standard deviation, if normal */
     if (out->warped && s->settings->better_half)
         out->scale = fmin(range, fmax(2.0 * (high - out->offset), LEAST_UNIT * range));
@@ -86,6 +116,7 @@ static void standardize(bandit_fitted *out, bandit_sample *s)
     double largest = fmax(fabs(sorted[0]), fabs(sorted[n - 1]));
     if (!(out->scale > 1e-9 * largest))
         out->scale = 1.0; /* all rewards are the same */
+    return BANDIT_OK;
 }
 
 static void push_row(bandit_sample *s, bandit_arm_sum row, double squared_error)
@@ -340,7 +371,9 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
     if (status != BANDIT_OK)
         goto out;
     if (settings->standardize)
-        standardize(out, &s);
+        status = standardize(out, &s, ledger, err);
+    if (status != BANDIT_OK)
+        goto out;
     if (!settings->learn_noise)
         out->noise = bandit_fit_given_noise(settings, out->scale);
     s.within =
@@ -353,7 +386,9 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
     status = bandit_sample_fit(&s, out, BANDIT_SAMPLE_EVALUATIONS, NULL, &all, err);
     if (status == BANDIT_OK && settings->sources)
         status = bandit_sample_learn_sources(&s, out, &all, err);
-    bool same_unit = !bandit_sample_may_be_finer(settings, from->fitted_on);
+    bool same_unit = !bandit_sample_may_be_finer(settings, from->fitted_on) &&
+                     bandit_sample_counts_regions(settings, from->fitted_on) ==
+                         bandit_sample_counts_regions(settings, ledger->observations);
     if (status == BANDIT_OK && settings->standardize && s.n >= FEWEST_JUDGED)
         status = bandit_sample_judge(&s, out, same_unit && from->fitted_on >= FEWEST_JUDGED ? from : out, all,
                                      err);

@@ -18,7 +18,9 @@
  * a fit to an even number of rewards may have a finer unit (finer_unit.c): that of the better quarter or
  * eighth of the rewards, with its origin at the quantile at which that part begins. It is used if the rewards
  * are likelier with it. The other fits keep to the median, because a model of the best part alone is too sure
- * near the leader, and does not see other regions. Nothing is folded or cut. Predictions are converted back
+ * near the leader, and does not see other regions. Since revision 4, in spaces with words and with one
+ * metric, of rewards at points near each other only the best counts in the unit of every other of these fits, while the
+ * search stands still (regions.c). Nothing is folded or cut. Predictions are converted back
  * to at least `low`, which is one range of all rewards below the worst. A fit is due at every reward up to a
  * hundred.
  *
@@ -62,6 +64,11 @@
 
 #include <math.h>
 
+/* log_ei searches among the points of one word after such a number of results, modulo EVERY (word_search.h of
+ * core/algorithms). It is odd, because a fit to an even number may have a fine unit; and the fit to it has the unit of
+ * distinct regions (regions.c). */
+enum { BANDIT_WORDS_EVERY = 4, BANDIT_WORDS_PLACE = 3 };
+
 /* Which values the fits of a study learn, and those that are given. It does not change. */
 typedef struct bandit_fit_settings {
     const bandit_arms *arms; /* borrowed */
@@ -70,6 +77,7 @@ typedef struct bandit_fit_settings {
     bool learn_lengthscale, learn_noise, standardize, warp;
     bool better_half;           /* the unit of the warp may be that of the better half of the rewards */
     bool in_turn;               /* and every other fit may have a finer one */
+    bool regions;               /* and one of four has that of distinct regions (regions.c) */
     bool explains_far;          /* a warp may explain rewards far above the others: step 2 */
     bool confirms;              /* an equal repeat ends that a reward is set aside: step 2 */
     const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL if they are learned */

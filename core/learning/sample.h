@@ -1,5 +1,5 @@
 /* The rewards of one fit, shared by hyperparameters.c, which collects and fits them, sample_sources.c, which
- * learns the weights of earlier studies, outliers.c and finer_unit.c. */
+ * learns the weights of earlier studies, outliers.c, finer_unit.c and regions.c. */
 #ifndef CORE_LEARNING_SAMPLE_H
 #define CORE_LEARNING_SAMPLE_H
 
@@ -75,6 +75,15 @@ bandit_status bandit_sample_learn_sources(bandit_sample *s, bandit_fitted *l, do
 
 /* The quantile of n >= 1 ascending values, interpolated. */
 double bandit_sample_quantile(const double *sorted, size_t n, double q);
+
+/* Whether a fit to this many rewards has the unit of distinct regions, if the search stands still. It has no finer
+ * one. */
+bool bandit_sample_counts_regions(const bandit_fit_settings *settings, uint64_t observations);
+
+/* Sets means[0 … *n) to the best mean of each region, ascending; there is memory for s->n. A row is in the region of
+ * the best row that is near it by the lengthscales of *l. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_sample_regions(const bandit_sample *s, const bandit_fitted *l, double *means, size_t *n,
+                                    bandit_error *err);
 
 /* Whether a fit to this many rewards may have a finer unit. */
 bool bandit_sample_may_be_finer(const bandit_fit_settings *settings, uint64_t observations);

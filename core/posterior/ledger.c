@@ -68,6 +68,35 @@ bool bandit_ledger_is_flat(const bandit_ledger *ledger)
     return ledger->n > 1 && high - low <= 1e-10 * fmax(fabs(low), fabs(high));
 }
 
+static double mean_of(const bandit_ledger *ledger, size_t i)
+{
+    return ledger->sums[i].sum / (double)ledger->sums[i].count;
+}
+
+size_t bandit_ledger_best(const bandit_ledger *ledger)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < ledger->n; i++) {
+        if (mean_of(ledger, i) > mean_of(ledger, best))
+            best = i;
+    }
+    return best;
+}
+
+bool bandit_ledger_stands_still(const bandit_ledger *ledger)
+{
+    const double matters = 1e-2;
+    const size_t patience = 4;
+    double best = mean_of(ledger, bandit_ledger_best(ledger)), sum = 0.0;
+    size_t first = 0;
+    for (size_t i = 0; i < ledger->n; i++)
+        sum += mean_of(ledger, i);
+    double gain = matters * (best - sum / (double)ledger->n);
+    while (first + 1 < ledger->n && mean_of(ledger, first) < best - gain)
+        first++;
+    return ledger->n - first >= patience;
+}
+
 void bandit_order_results(uint64_t *order, const bandit_result *results, size_t n)
 {
     for (size_t i = 0; i < n; i++)

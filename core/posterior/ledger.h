@@ -37,6 +37,13 @@ static inline double bandit_weighted_sum(const bandit_arm_sum *sum)
 /* Whether all means are equal, to ten digits, so that they teach nothing about the function. */
 bool bandit_ledger_is_flat(const bandit_ledger *ledger);
 
+/* The entry with the largest mean, the first of equal ones; n > 0. */
+size_t bandit_ledger_best(const bandit_ledger *ledger);
+
+/* Whether the search of an open space, whose arms are in the order of their first visit, stands still: the latest four
+ * arms brought no gain that matters, of a hundredth of the distance from the mean of all arms to the best one. n > 0. */
+bool bandit_ledger_stands_still(const bandit_ledger *ledger);
+
 /* Sorts the results by arm; results of the same arm keep their order. order[k] is arm << 32 | position,
  * n < 2^32. */
 void bandit_order_results(uint64_t *order, const bandit_result *results, size_t n);

@@ -121,7 +121,9 @@ enum { BANDIT_MOST_METRICS = 13 };
  *    failures that chance explains as well as the place does keep no pick away (feasibility.h);
  *    a bound that values meet exactly is halfway to the nearest value beyond it (several_goals.c)
  * 4  of rewards that keep the bounds of a metric, one is never set aside (hyperparameters.h);
- *    while all results are equal, sources lead every second pick of log_ei (space_design.h) */
+ *    while all results are equal, sources lead every second pick of log_ei (space_design.h);
+ *    in an open space log_ei searches words that have fewer results than the leader's (word_search.h);
+ *    every fourth fit of warped rewards in a space with words has the unit of distinct regions (regions.c) */
 enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 4 };
 
 /* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */

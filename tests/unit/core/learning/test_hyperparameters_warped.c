@@ -22,14 +22,11 @@ typedef struct learner {
     double within_degrees; /* of agreeing repeats that are told beside the rewards */
 } learner;
 
-/* Points on a line, 1 / 8 apart. */
-static void open_learner(learner *x, bool learns_noise)
+/* Points on a line. */
+static void open_learner_at(learner *x, const double *rows, bool learns_noise)
 {
     bandit_options o = BANDIT_OPTIONS_INIT;
     bandit_error err;
-    double rows[MOST];
-    for (size_t i = 0; i < MOST; i++)
-        rows[i] = (double)i / 8.0;
     o.algorithm = BANDIT_LOG_EI;
     o.learn_lengthscale = o.standardize_rewards = o.warp_rewards = true;
     o.learn_noise = learns_noise;
@@ -40,6 +37,15 @@ static void open_learner(learner *x, bool learns_noise)
     must(bandit_arms_finish(x->arms, BANDIT_SCALING_NONE, MOST, &err), &err);
     must(bandit_fit_settings_init(&x->how, &o, x->arms, &err), &err);
     must(bandit_fitted_prior(&x->learned, &x->how, &err), &err);
+}
+
+/* 1 / 8 apart. */
+static void open_learner(learner *x, bool learns_noise)
+{
+    double rows[MOST];
+    for (size_t i = 0; i < MOST; i++)
+        rows[i] = (double)i / 8.0;
+    open_learner_at(x, rows, learns_noise);
 }
 
 static void close_learner(learner *x)
@@ -184,6 +190,32 @@ static void every_other_fit_may_have_a_finer_unit(void **state)
     }
 }
 
+/* Twelve points are apart from each other, and all others are within a hundredth of a lengthscale. In every fourth
+ * fit, only the best of these counts for the unit, if the study says so and the search stands still. */
+static void the_unit_is_of_distinct_regions(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 6; kind++) {
+        learner x;
+        double places[MOST], rewards[MOST];
+        size_t n = kind == 2 ? 48 : kind == 4 ? 45 : 47;
+        for (size_t i = 0; i < MOST; i++) {
+            places[i] = i < 12 ? (double)i : 40.0 + 1e-4 * (double)i;
+            rewards[i] = i < 12 ? -1.0 - (double)i : -1e-4 * (double)(i - 12);
+        }
+        if (kind == 5)
+            rewards[n - 1] = 1.0; /* the latest is a gain */
+        open_learner_at(&x, places, kind != 3);
+        x.how.better_half = x.how.in_turn = true;
+        x.how.regions = kind != 1;
+        learn(&x, n, rewards);
+        /* the rewards of regions are 0, -1, … -12 */
+        assert_true(kind == 0 ? x.learned.scale == 6.0 && x.learned.offset == -6.0 : x.learned.scale < 0.1);
+        assert_true(x.learned.low < -12.0);
+        close_learner(&x);
+    }
+}
+
 /* A reward that no neighbour explains is set aside, on either side of them, from its first fit on or later; not
  * so the steep end of a smooth function. */
 static void strays_are_set_aside(void **state)
@@ -239,6 +271,7 @@ int main(void)
         cmocka_unit_test(what_is_told_comes_back),
         cmocka_unit_test(good_rewards_have_a_unit_of_their_own),
         cmocka_unit_test(every_other_fit_may_have_a_finer_unit),
+        cmocka_unit_test(the_unit_is_of_distinct_regions),
         cmocka_unit_test(strays_are_set_aside),
         cmocka_unit_test(a_peak_of_many_decades_is_no_stray),
     };
