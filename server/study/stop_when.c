@@ -37,6 +37,25 @@ static void read_estimates(estimated_arms *estimated, study *s, const engine_sou
                           : STORE_ABORTED;
 }
 
+/* What the model expects of the arms of the sums, as `best` shows it. NULL: *out has the reason. */
+static bandit_prediction *expect(const bandit_engine *engine, const bandit_arm_sum *sums, size_t n,
+                                 engine_outcome *out)
+{
+    uint32_t *arms = malloc((n + 1) * sizeof *arms);
+    bandit_prediction *list = malloc((n + 1) * sizeof *list);
+    for (size_t i = 0; arms && i < n; i++)
+        arms[i] = sums[i].arm;
+    if (!arms || !list)
+        out->stored = STORE_NO_MEMORY;
+    else
+        bandit_insight_pulled(engine, arms, n, list, &out->error);
+    free(arms);
+    if (engine_fine(out))
+        return list;
+    free(list);
+    return NULL;
+}
+
 /* The evaluated points. False: *out has the reason. */
 static bool take_points(points *p, const bandit_engine *engine, const estimated_arms *estimated,
                         engine_outcome *out)
@@ -46,21 +65,21 @@ static bool take_points(points *p, const bandit_engine *engine, const estimated_
     bandit_engine_checkpoint(engine, &checkpoint);
     bandit_engine_describe(engine, &d);
     *p = (points){.results = d.observations, .careful = question_has_noise(&d)};
-    p->list = calloc(checkpoint.n_sums + 1, sizeof *p->list);
-    if (!p->list) {
+    bandit_prediction *at = expect(engine, checkpoint.sums, checkpoint.n_sums, out);
+    p->list = at ? calloc(checkpoint.n_sums + 1, sizeof *p->list) : NULL;
+    if (at && !p->list)
         out->stored = STORE_NO_MEMORY;
-        return false;
-    }
-    for (size_t i = 0; engine_goes_on(out) && i < checkpoint.n_sums; i++) {
+    for (size_t i = 0; p->list && i < checkpoint.n_sums; i++) {
         const bandit_arm_sum *sum = &checkpoint.sums[i];
-        double value = sum->sum / (double)sum->count;
-        bandit_prediction at = {0};
         if (estimated_arms_only(estimated, sum->arm, sum->count))
             continue;
-        bandit_engine_predict_arms(engine, &sum->arm, 1, &at, &out->error);
-        p->list[p->n++] = (point){
-            .arm = sum->arm, .count = sum->count, .value = value, .mean = at.mean, .std = sqrt(at.variance)};
+        p->list[p->n++] = (point){.arm = sum->arm,
+                                  .count = sum->count,
+                                  .value = sum->sum / (double)sum->count,
+                                  .mean = at[i].mean,
+                                  .std = sqrt(at[i].variance)};
     }
+    free(at);
     return engine_fine(out);
 }
 

@@ -71,6 +71,24 @@ def test_a_study_that_is_resumed_with_its_rule_ends_again(server):
     assert client.study(study)["state"] == "finished"
 
 
+def test_a_target_is_judged_by_what_is_recommended(server):
+    """Candidates differ from their neighbours, so `best` has its own means of them. From 50 results on, the advice is what
+    follows from the recommended one. Judged by the function alone, 7 of the 18 are different."""
+    client, draw, target, batch = server.client(), random.Random(4), 1.3, 8
+    own = [draw.gauss(0, 0.15) for _ in POINTS]
+    study = stopping_study(client, [{"rule": "target", "value": target, "then": "tell"}])
+    advised = []
+    for told in range(0, 200, batch):
+        trials = client.ask(study, batch, wait_seconds=30)["trials"]
+        best = client.read(study, "best")["recommended"]
+        if told >= 50:
+            advised.append("advice" in client.study(study))
+            assert advised[-1] == (best["mean"] - 2 * best["std"] >= target), (told, best)
+        values = (peak(trial["point"]) + own[trial["candidate"]] + draw.gauss(0, 0.05) for trial in trials)
+        client.tell(study, [{"trial": trial["id"], "value": value} for trial, value in zip(trials, values)])
+    assert False in advised and True in advised, advised
+
+
 def test_a_lucky_value_is_no_target(server):
     """One value in forty is far above the others; the model does not believe it."""
     client, draw = server.client(), random.Random(2)
