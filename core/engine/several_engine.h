@@ -160,8 +160,9 @@ bandit_status bandit_several_look_space(bandit_several_engine *engine, const uin
 
 /* ---- several_flat.c ------------------------------------------------------------------------------------ */
 
-/* Whether the results so far cannot lead the search: without bounds, if each objective had equal values; while no arm
- * keeps the bounds, if a metric with bounds had. Not in the first revision. Call it after bandit_several_join. */
+/* Whether the results so far do not lead the next pick: without bounds, if each objective had equal values; while no arm
+ * keeps the bounds, if a metric with bounds had. Not in the first revision. Since revision 4 also every fourth pick, if
+ * one objective had. Call it after bandit_several_join. */
 bool bandit_several_is_flat(const bandit_several_engine *engine);
 
 /* ---- several_context.c --------------------------------------------------------------------------------- */

@@ -108,6 +108,7 @@ static bandit_status standardize(bandit_fitted *out, bandit_sample *s, const ban
             fmax(high, fmin(s->settings->highest_bound, high + BANDIT_FITTED_REACH * range)) + 20.0 * range;
         out->range = range;
     }
+    s->tied = high - low <= 1e-10 * fmax(fabs(low), fabs(high));
     out->scale = out->warped ? range : range / 1.349; /* the standard deviation, if normal */
     if (out->warped && s->settings->better_half)
         out->scale = fmin(range, fmax(2.0 * (high - out->offset), LEAST_UNIT * range));

@@ -44,6 +44,9 @@
  * confirms an arm that is set aside, or would be: all its pulls count from then on. Since revision 4, the last
  * reward that keeps the bounds of a metric is not set aside: without it, the model would know nothing feasible.
  *
+ * Equal rewards alone are infinitely likely. So since revision 4, if the quartiles are the same, rewards above them are no
+ * suspects.
+ *
  * A result may have a reported standard error e, which is that of its mean if it stands for several pulls. A
  * pull then has the variance tau + e^2, where tau is the noise that remains. A row of the fit has the pulls
  * of one arm and one size of error (told_errors.h). The model treats an arm as one pull with the mean of its
@@ -80,6 +83,7 @@ typedef struct bandit_fit_settings {
     bool regions;               /* and one of four has that of distinct regions (regions.c) */
     bool explains_far;          /* a warp may explain rewards far above the others: step 2 */
     bool confirms;              /* an equal repeat ends that a reward is set aside: step 2 */
+    bool spares_rare;           /* what is better than a value that most arms have is not set aside: step 2 */
     const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL if they are learned */
     size_t n_lengthscales;      /* number of lengthscales of the fit */
     size_t *group;              /* for each feature, the index of its lengthscale; owned */

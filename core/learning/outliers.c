@@ -65,11 +65,19 @@ static size_t last_within(const bandit_sample *s)
     return n == 1 ? last : s->n_kept;
 }
 
+/* Is the row better than a value that most arms have? Equal rewards have no scale by which the others could be outliers,
+ * and they are infinitely likely without them. */
+static bool is_spared(const bandit_sample *s, const bandit_fitted *l, size_t i)
+{
+    return s->tied && s->settings->spares_rare && bandit_sample_mean(&s->rows[i]) > l->offset;
+}
+
 /* Moves rows far above the others behind the kept ones. */
 static void set_aside_far(bandit_sample *s, const bandit_fitted *l, size_t most)
 {
     for (size_t i = s->n_kept; i-- > 0 && s->n - s->n_kept < most;)
-        if (bandit_sample_value(l, &s->rows[i]) > BANDIT_SAMPLE_FAR && i != last_within(s) && !confirms(s, i))
+        if (bandit_sample_value(l, &s->rows[i]) > BANDIT_SAMPLE_FAR && i != last_within(s) &&
+            !is_spared(s, l, i) && !confirms(s, i))
             swap_rows(s, i, --s->n_kept);
 }
 
@@ -87,7 +95,7 @@ static bandit_status set_aside(bandit_sample *s, bandit_fitted *l, bandit_error 
         if (status != BANDIT_OK)
             return status;
         for (size_t i = 0; i < s->n_kept; i++)
-            if (i != needed && !is_confirmed(s, s->rows[i].arm) &&
+            if (i != needed && !is_confirmed(s, s->rows[i].arm) && !is_spared(s, l, i) &&
                 (worst == s->n_kept || s->surprise[i] > s->surprise[worst]))
                 worst = i;
         if (worst == s->n_kept || gain_of(s->surprise[worst]) < 12.0)

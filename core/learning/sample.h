@@ -18,6 +18,7 @@ typedef struct bandit_sample {
     size_t n;
     bandit_arm_sum *rows; /* n: as reported; the rows that are kept come first, then those set aside */
     size_t n_kept;
+    bool tied; /* the quartiles of the rows' rewards are the same */
     bandit_arm_sum
         *confirmed; /* n_confirmed: arms that are not set aside again, ascending; their counts are 0 */
     size_t n_confirmed;

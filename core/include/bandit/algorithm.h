@@ -123,7 +123,9 @@ enum { BANDIT_MOST_METRICS = 13 };
  * 4  of rewards that keep the bounds of a metric, one is never set aside (hyperparameters.h);
  *    while all results are equal, sources lead every second pick of log_ei (space_design.h);
  *    in an open space log_ei searches words that have fewer results than the leader's (word_search.h);
- *    every fourth fit of warped rewards in a space with words has the unit of distinct regions (regions.c) */
+ *    every fourth fit of warped rewards in a space with words has the unit of distinct regions (regions.c);
+ *    rewards that are better than one that most arms have are not set aside (hyperparameters.h);
+ *    while one of several objectives has equal rewards, some picks are drawn (several_flat.c) */
 enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 4 };
 
 /* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */

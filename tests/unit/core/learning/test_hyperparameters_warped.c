@@ -264,6 +264,31 @@ static void a_peak_of_many_decades_is_no_stray(void **state)
     }
 }
 
+static bool is_aside(const learner *x, uint32_t arm)
+{
+    return bandit_sum_of(x->learned.aside, x->learned.n_aside, arm) != NULL;
+}
+
+/* Most arms have the same reward, and two that are far apart are better. */
+static void what_is_better_than_a_common_reward_is_spared(void **state)
+{
+    (void)state;
+    for (int spares = 0; spares < 2; spares++) {
+        learner x;
+        double rewards[MOST];
+        open_learner(&x, true);
+        x.how.explains_far = x.how.confirms = true;
+        x.how.spares_rare = spares;
+        for (size_t i = 0; i < 40; i++)
+            rewards[i] = i == 9 ? 7.5 : i == 22 ? 9.0 : 7.0;
+        for (size_t n = 12; n <= 40; n += 4)
+            learn(&x, n, rewards);
+        assert_true(is_aside(&x, 22) == !spares);
+        assert_false(spares && is_aside(&x, 9));
+        close_learner(&x);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +299,7 @@ int main(void)
         cmocka_unit_test(the_unit_is_of_distinct_regions),
         cmocka_unit_test(strays_are_set_aside),
         cmocka_unit_test(a_peak_of_many_decades_is_no_stray),
+        cmocka_unit_test(what_is_better_than_a_common_reward_is_spared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
