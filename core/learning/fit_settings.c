@@ -108,7 +108,7 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
         .regions = counts_regions(options, arms),
         .explains_far = options->revision >= 3,
         .confirms = options->revision >= 2,
-        .spares_rare = options->revision >= 4,
+        .spares_rare = options->revision >= 4 && (!options->metric || options->metric->objective),
         .highest_bound = highest_bound(options->metric),
         .low = bounds ? bounds->low : -INFINITY,
         .high = bounds ? bounds->high : INFINITY,

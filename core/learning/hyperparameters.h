@@ -44,8 +44,8 @@
  * confirms an arm that is set aside, or would be: all its pulls count from then on. Since revision 4, the last
  * reward that keeps the bounds of a metric is not set aside: without it, the model would know nothing feasible.
  *
- * Equal rewards alone are infinitely likely. So since revision 4, if the quartiles are the same, rewards above them are no
- * suspects.
+ * Equal rewards alone are infinitely likely. So since revision 4, if the quartiles are the same, rewards of an objective above
+ * them are no suspects.
  *
  * A result may have a reported standard error e, which is that of its mean if it stands for several pulls. A
  * pull then has the variance tau + e^2, where tau is the noise that remains. A row of the fit has the pulls
