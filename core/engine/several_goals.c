@@ -37,7 +37,7 @@ static double beside_values(const bandit_engine *inner, double bound, double sid
     bandit_checkpoint now;
     double beyond = INFINITY, inside = INFINITY;
     bool met = false;
-    if (isinf(bound))
+    if (isinf(bound) || !inner->started) /* predictions may be asked for before the first batch */
         return bound;
     bandit_engine_checkpoint(inner, &now);
     for (size_t i = 0; i < now.n_sums; i++) {

@@ -97,6 +97,8 @@ def test_a_new_study_has_nothing_to_show(server, case):
     assert best["recommended"] in (None, {"pareto": []}) and best["observed"] in (None, {"pareto": []}), best
     for part in ("series?points=10", "model", "candidates?limit=5", "export?format=csv"):
         assert client.get(f"/v1/studies/{study}/{part}").status in (200, 409), part
+    (found,) = client.post(f"/v1/studies/{study}/predict", {"points": [[0.1, 0.1]]}).json["predictions"]
+    assert set(found["values"]) == {metric["name"] for metric in case}, found
 
 
 def test_predictions_are_of_every_metric(server):
