@@ -65,7 +65,7 @@ static bandit_status some_may(const bandit_several_engine *e, const bandit_metri
 /* Whether the results of some arm keep all bounds. */
 static bool some_did(const bandit_several_engine *e)
 {
-    bandit_checkpoint now[BANDIT_MOST_METRICS];
+    bandit_checkpoint now[BANDIT_MOST_METRICS] = {0};
     bool did = false;
     for (size_t j = 0; j < e->n; j++)
         bandit_engine_checkpoint(e->inner[j], &now[j]);

@@ -42,7 +42,7 @@ static bandit_prediction *expect(const bandit_engine *engine, const bandit_arm_s
                                  engine_outcome *out)
 {
     uint32_t *arms = malloc((n + 1) * sizeof *arms);
-    bandit_prediction *list = malloc((n + 1) * sizeof *list);
+    bandit_prediction *list = calloc(n + 1, sizeof *list);
     for (size_t i = 0; arms && i < n; i++)
         arms[i] = sums[i].arm;
     if (!arms || !list)
