@@ -8,6 +8,7 @@
 #include "server/data/study_space.h"
 #include "server/study/fronts.h"
 #include "server/study/queries.h"
+#include "server/study/recommendation.h"
 #include "server/study/requests.h"
 
 #include <math.h>
@@ -37,42 +38,30 @@ static bool expect(expected *out, const study *s)
     out->list = NULL;
     if (!d.has_model)
         return true;
-    uint32_t *arms = malloc((n + 1) * sizeof *arms);
-    out->list = malloc((n + 1) * sizeof *out->list);
-    for (size_t i = 0; arms && i < n; i++)
-        arms[i] = out->checkpoint.sums[i].arm;
-    bool evaluated =
-        arms && out->list && bandit_insight_pulled(s->engine.engine, arms, n, out->list, &error) == BANDIT_OK;
-    free(arms);
-    return evaluated;
+    out->list = recommendation_expect(s->engine.engine, out->checkpoint.sums, n, &error);
+    return out->list;
 }
 
-/* Finds the evaluated arm with the best expected value. If there is noise, it is the one with the best expected value
- * less one standard deviation, because a single lucky measurement may have the best one. Without a model, it
- * is the arm with the best mean of its rewards. An arm whose value is only estimated is left out. An arm whose values are
- * all set aside as outliers is only recommended if there is no other: what the model expects there is not what was
- * measured. */
+/* Finds the arm to recommend. Without a model, it is the one with the best mean of its rewards. An arm whose value is only
+ * estimated is left out. */
 static void recommend(const expected *e, const question *q, const estimated_arms *estimated,
                       wire_recommended *out)
 {
-    double best = -INFINITY, sign = q->source.config->minimize ? -1 : 1;
-    bool known = false;
+    double sign = q->source.config->minimize ? -1 : 1;
+    recommendation_point best = RECOMMENDATION_NONE;
     for (size_t i = 0; i < e->checkpoint.n_sums; i++) {
         const bandit_arm_sum *sum = &e->checkpoint.sums[i];
         bandit_prediction p =
             e->list ? e->list[i] : (bandit_prediction){.mean = sum->sum / (double)sum->count};
-        if (estimated_arms_only(estimated, sum->arm, sum->count))
-            continue;
-        double std = sqrt(p.variance), worth = e->careful && isfinite(std) ? p.mean - std : p.mean;
-        bool counts = bandit_insight_set_aside(e->engine, sum->arm) < sum->count;
-        if (isfinite(p.mean) && (counts == known ? worth > best : counts)) {
-            best = worth;
-            known = counts;
+        recommendation_point one = recommendation_point_of(e->engine, sum, &p);
+        if (!estimated_arms_only(estimated, sum->arm, sum->count) &&
+            recommendation_beats(&one, &best, e->careful)) {
+            best = one;
             *out = (wire_recommended){.given = true,
                                       .candidate = sum->arm,
-                                      .mean = sign * p.mean,
-                                      .has_std = e->list && isfinite(std),
-                                      .std = std,
+                                      .mean = sign * one.mean,
+                                      .has_std = e->list && isfinite(one.std),
+                                      .std = one.std,
                                       .pulls = (int64_t)sum->count};
         }
     }

@@ -5,6 +5,7 @@
 #include "server/data/estimated_arms.h"
 #include "server/data/stop_rule.h"
 #include "server/study/queries.h"
+#include "server/study/recommendation.h"
 #include "server/study/turn_end.h"
 
 #include <math.h>
@@ -17,7 +18,8 @@
 typedef struct point {
     uint32_t arm;
     uint64_t count;
-    double value, mean, std; /* the mean of its rewards, and the prediction; larger is better */
+    double value; /* the mean of its rewards; larger is better */
+    recommendation_point expected;
 } point;
 
 typedef struct points {
@@ -37,25 +39,6 @@ static void read_estimates(estimated_arms *estimated, study *s, const engine_sou
                           : STORE_ABORTED;
 }
 
-/* What the model expects of the arms of the sums, as `best` shows it. NULL: *out has the reason. */
-static bandit_prediction *expect(const bandit_engine *engine, const bandit_arm_sum *sums, size_t n,
-                                 engine_outcome *out)
-{
-    uint32_t *arms = malloc((n + 1) * sizeof *arms);
-    bandit_prediction *list = calloc(n + 1, sizeof *list);
-    for (size_t i = 0; arms && i < n; i++)
-        arms[i] = sums[i].arm;
-    if (!arms || !list)
-        out->stored = STORE_NO_MEMORY;
-    else
-        bandit_insight_pulled(engine, arms, n, list, &out->error);
-    free(arms);
-    if (engine_fine(out))
-        return list;
-    free(list);
-    return NULL;
-}
-
 /* The evaluated points. False: *out has the reason. */
 static bool take_points(points *p, const bandit_engine *engine, const estimated_arms *estimated,
                         engine_outcome *out)
@@ -65,7 +48,7 @@ static bool take_points(points *p, const bandit_engine *engine, const estimated_
     bandit_engine_checkpoint(engine, &checkpoint);
     bandit_engine_describe(engine, &d);
     *p = (points){.results = d.observations, .careful = question_has_noise(&d)};
-    bandit_prediction *at = expect(engine, checkpoint.sums, checkpoint.n_sums, out);
+    bandit_prediction *at = recommendation_expect(engine, checkpoint.sums, checkpoint.n_sums, &out->error);
     p->list = at ? calloc(checkpoint.n_sums + 1, sizeof *p->list) : NULL;
     if (at && !p->list)
         out->stored = STORE_NO_MEMORY;
@@ -76,8 +59,7 @@ static bool take_points(points *p, const bandit_engine *engine, const estimated_
         p->list[p->n++] = (point){.arm = sum->arm,
                                   .count = sum->count,
                                   .value = sum->sum / (double)sum->count,
-                                  .mean = at[i].mean,
-                                  .std = sqrt(at[i].variance)};
+                                  .expected = recommendation_point_of(engine, sum, &at[i])};
     }
     free(at);
     return engine_fine(out);
@@ -88,17 +70,14 @@ static bool take_points(points *p, const bandit_engine *engine, const estimated_
 static const point *recommended(const points *p, const uint32_t *without, size_t n)
 {
     const point *best = NULL;
-    double most = -INFINITY;
     for (size_t i = 0, at = 0; i < p->n; i++) {
         const point *one = &p->list[i];
         while (without && at < n && without[at] < one->arm)
             at++;
         bool left_out = without && at < n && without[at] == one->arm;
-        double worth = p->careful && isfinite(one->std) ? one->mean - one->std : one->mean;
-        if (!left_out && isfinite(one->mean) && worth > most) {
-            most = worth;
+        if (!left_out &&
+            recommendation_beats(&one->expected, best ? &best->expected : &RECOMMENDATION_NONE, p->careful))
             best = one;
-        }
     }
     return best;
 }
@@ -273,7 +252,7 @@ static bool others_say(const bandit_engine *engine, uint32_t arm, double value, 
 static bool target_is_reached(const bandit_engine *engine, const points *p, double value, engine_outcome *out)
 {
     const point *best = recommended(p, NULL, 0);
-    if (!best || !(best->mean - TARGET_DEVIATIONS * best->std >= value))
+    if (!best || !(best->expected.mean - TARGET_DEVIATIONS * best->expected.std >= value))
         return false;
     return best->count > 1 || p->results >= ENOUGH || others_say(engine, best->arm, value, out);
 }
@@ -292,7 +271,7 @@ static bool stagnates(study *s, const engine_source *source, int64_t through_seq
     if (!late || isnan(range))
         out->stored = STORE_NO_MEMORY;
     else if (now && before)
-        stagnant = now->mean - before->mean <= rule->gain * range;
+        stagnant = now->expected.mean - before->expected.mean <= rule->gain * range;
     free(late);
     return stagnant;
 }

@@ -67,3 +67,18 @@ def test_a_right_value_is_believed(server, case):
     best, where = best_of(server.client(), *case, wrong=None)
     assert is_at(best["observed"], where) and is_at(best["recommended"], where), best
     assert case[1] == "bounded" or best["observed"]["lucky"] is False, best
+
+
+def test_a_wrong_value_does_not_reach_the_target(server):
+    """The model expects the target at the point of the wrong value alone, and `best` does not recommend that point."""
+    client, domain = server.client(), DOMAINS["a list"]
+    rule = {"rule": "target", "value": -0.01, "then": "finish"}
+    for wrong in (3, None):
+        body = {**ONE, "domain": domain, "seed": 1, "algorithm": {"name": "log_ei"}, "stop_when": [rule]}
+        study = client.create(body)["id"]
+        told = [{**place(domain, n, point), "value": value(point, wrong)} for n, point in enumerate(POINTS)]
+        told += [one for one, point in zip(told, POINTS) if point != BAD]  # few results would not be trusted
+        assert client.post(f"/v1/studies/{study}/observations", {"observations": told}).status == 200
+        client.ask(study, wait_seconds=5)
+        shown = client.study(study)
+        assert (shown["state"] == "finished") == (wrong is None), (wrong, shown)
