@@ -126,11 +126,7 @@ typedef struct aim {
 static bool has_fixed(bandit_space_engine *e, uint32_t arm, const double *fixed)
 {
     bandit_arms_coded(e->base.arms, arm, e->coded);
-    for (size_t i = 0; i < space_of(e)->n; i++) {
-        if (!isnan(fixed[i]) && e->coded[i] != fixed[i])
-            return false;
-    }
-    return true;
+    return bandit_has_fixed(space_of(e), e->coded, fixed);
 }
 
 /* The aim of a search among the points of a word: the largest posterior mean of its pulled points and, as in

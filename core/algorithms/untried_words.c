@@ -59,7 +59,7 @@ static bandit_status find(words *w, const bandit_ledger *ledger, const uint32_t 
     bandit_genome genome = {0};
     bandit_status status = bandit_genome_init(&genome, space, w->limits->fixed, w->engine->options.seed, err);
     for (size_t i = 0; status == BANDIT_OK && i < space->n && !*found; i++) {
-        size_t n = space->parameters[i].type == BANDIT_PARAMETER_BOOLEAN ? 2 : space->parameters[i].n_values;
+        size_t n = bandit_number_of_words(space, i);
         if (!bandit_has_plain_words(space, i) || !isnan(fixed[i]) || ledger->n < ENOUGH * n)
             continue;
         w->parameter = i;
@@ -111,12 +111,9 @@ bandit_status bandit_untried_word_of(const bandit_engine *engine, const bandit_l
     if (status != BANDIT_OK || !*fixed)
         return status;
     double *coded = bandit_alloc(n, sizeof *coded);
-    bool has = coded != NULL;
     if (coded)
         bandit_arms_coded(engine->arms, arm, coded);
-    for (size_t i = 0; i < n && has; i++)
-        has = isnan((*fixed)[i]) || coded[i] == (*fixed)[i];
-    if (!has) {
+    if (!coded || !bandit_has_fixed(engine->arms->space, coded, *fixed)) {
         free(*fixed);
         *fixed = NULL;
     }

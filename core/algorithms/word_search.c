@@ -13,11 +13,6 @@ typedef struct tally {
     double best;   /* the largest mean of a point; −INFINITY: none has a result */
 } tally;
 
-static size_t number_of_words(const bandit_parameter *p)
-{
-    return p->type == BANDIT_PARAMETER_BOOLEAN ? 2 : p->n_values;
-}
-
 /* The parameter whose turn it is, or the number of parameters if none has words. */
 static size_t parameter_in_turn(const bandit_space *space, uint64_t turn)
 {
@@ -57,7 +52,7 @@ static size_t choose_word(const tally *words, size_t n, size_t leading)
 static size_t find_word(const bandit_engine *engine, const bandit_ledger *ledger, const uint32_t *out,
                         size_t n_out, size_t parameter, tally *words, double *coded)
 {
-    size_t n = number_of_words(&engine->arms->space->parameters[parameter]), w;
+    size_t n = bandit_number_of_words(engine->arms->space, parameter), w;
     for (w = 0; w < n; w++)
         words[w] = (tally){0, -INFINITY};
     for (size_t i = 0; i < ledger->n; i++) {
@@ -88,7 +83,7 @@ bandit_status bandit_word_search(const bandit_engine *engine, const bandit_ledge
     size_t parameter = parameter_in_turn(space, number / BANDIT_WORDS_EVERY);
     if (parameter == space->n || ledger->n == 0 || !bandit_ledger_stands_still(ledger))
         return BANDIT_OK;
-    tally *words = bandit_alloc(number_of_words(&space->parameters[parameter]), sizeof *words);
+    tally *words = bandit_alloc(bandit_number_of_words(space, parameter), sizeof *words);
     double *values = bandit_alloc(space->n, sizeof *values);
     if (!words || !values) {
         free(words);

@@ -8,6 +8,7 @@
 #include "bandit/space.h"
 #include "core/arms/words.h"
 
+#include <math.h>
 #include <stdint.h>
 
 /* 2^53: integers up to this are exact in a double. */
@@ -56,6 +57,22 @@ static inline bool bandit_has_plain_words(const bandit_space *space, size_t para
 {
     const bandit_parameter *p = &space->parameters[parameter];
     return (p->type == BANDIT_PARAMETER_CATEGORICAL && !p->features) || p->type == BANDIT_PARAMETER_BOOLEAN;
+}
+
+/* Of a parameter with words, whether with properties or not. */
+static inline size_t bandit_number_of_words(const bandit_space *space, size_t parameter)
+{
+    const bandit_parameter *p = &space->parameters[parameter];
+    return p->type == BANDIT_PARAMETER_BOOLEAN ? 2 : p->n_values;
+}
+
+/* Whether a coded point has the fixed values; NaN fixes nothing. */
+static inline bool bandit_has_fixed(const bandit_space *space, const double *coded, const double *fixed)
+{
+    bool has = true;
+    for (size_t i = 0; i < space->n && has; i++)
+        has = isnan(fixed[i]) || coded[i] == fixed[i];
+    return has;
 }
 
 /* ---- values and conditions ----------------------------------------------------------------------------- */
