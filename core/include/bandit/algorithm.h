@@ -125,8 +125,10 @@ enum { BANDIT_MOST_METRICS = 13 };
  *    in an open space log_ei searches words that have fewer results than the leader's (word_search.h);
  *    every fourth fit of warped rewards in a space with words has the unit of distinct regions (regions.c);
  *    rewards that are better than one that most arms have are not set aside (hyperparameters.h);
- *    while one of several objectives has equal rewards, some picks are drawn (several_flat.c) */
-enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 4 };
+ *    while one of several objectives has equal rewards, some picks are drawn (several_flat.c)
+ * 5  in an open space, fits of log_ei to many rewards are exact (sample_arms.c);
+ *    and its dictionary has at most 1024 points (space_thinning.h) */
+enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 5 };
 
 /* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */
 typedef struct bandit_metric {
