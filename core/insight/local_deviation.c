@@ -41,7 +41,7 @@ typedef struct point {
     double value;    /* the mean of its rewards, less the prior mean */
     double count;    /* pulls */
     double variance; /* c_i */
-    double worth;    /* by which points are chosen */
+    double mean;     /* of the function, by which points are chosen */
 } point;
 
 typedef struct local {
@@ -54,20 +54,19 @@ typedef struct local {
     double *weights;                     /* n: (covariance)^-1 values */
 } local;
 
-static int compare_worth(const void *a, const void *b)
+static int compare_means(const void *a, const void *b)
 {
     const point *x = a, *y = b;
-    return x->worth != y->worth ? (x->worth < y->worth) - (x->worth > y->worth)
-                                : (x->arm > y->arm) - (x->arm < y->arm);
+    return x->mean != y->mean ? (x->mean < y->mean) - (x->mean > y->mean)
+                              : (x->arm > y->arm) - (x->arm < y->arm);
 }
 
-/* The points that the model has not left out, the best ones first. One that seems better than the function is as
- * interesting as one where the function is high. */
+/* The points that the model has not left out, those with the largest mean of the function first. Their values must not
+ * decide: of many noisy values the best ones are lucky, and a sample of them would seem to be lifted by a deviation. */
 static bandit_status choose(local *l, const uint32_t *arms, size_t n, const bandit_prediction *p,
                             bandit_error *err)
 {
     const bandit_insight *v = l->view;
-    const bandit_prior_mean *prior = v->inner->covariance.prior;
     l->points = bandit_alloc(n, sizeof *l->points);
     if (!l->points)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -79,10 +78,10 @@ static bandit_status choose(local *l, const uint32_t *arms, size_t n, const band
         *one = (point){.arm = arms[i], .place = i, .count = (double)sum->count};
         one->value = sum->sum / one->count;
         one->variance = v->posterior->lambda / bandit_precision(sum);
-        one->worth = fmax(p[i].mean, one->value + (prior ? bandit_prior_mean_of(prior, arms[i]) : 0.0));
+        one->mean = p[i].mean;
     }
     if (l->n > 0)
-        qsort(l->points, l->n, sizeof *l->points, compare_worth);
+        qsort(l->points, l->n, sizeof *l->points, compare_means);
     if (l->n > MOST)
         l->n = MOST;
     return bandit_pause_status(err);
