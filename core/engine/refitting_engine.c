@@ -215,7 +215,7 @@ static bandit_status refitting_begin_batch(bandit_engine *engine, const bandit_r
     if (e->next.n == 0)
         e->next_within = e->next_degrees = 0.0;
     bool fits =
-        e->stale || (e->next.n > 0 && (bandit_refit_is_due(&e->fitted, e->next.observations) ||
+        e->stale || (e->next.n > 0 && (bandit_refit_is_due(&e->settings, &e->fitted, e->next.observations) ||
                                        bandit_refitting_is_beyond(e) || bandit_refitting_has_confirmed(e)));
     if (!bandit_refitting_reserve_mapped(e, e->next.n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");

@@ -11,7 +11,9 @@
 
 enum {
     MOST_LENGTHSCALES = 100, /* with more, one lengthscale for all features */
-    EACH_TIME = 100          /* warped rewards: up to this many, each new one makes a fit due */
+    EACH_TIME = 100,         /* warped rewards: up to this many, each new one makes a fit due */
+    EXACT_FROM = 256,
+    EXACT_EVERY = 128 /* rewards, if fits to many are exact: as many as the newest of sample_arms.c */
 };
 
 /* sqrt(12) standard deviations, which is the range of a uniform feature; 1 for a constant feature. */
@@ -108,6 +110,8 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
         .regions = counts_regions(options, arms),
         .explains_far = options->revision >= 3,
         .confirms = options->revision >= 2,
+        .all_exact =
+            options->revision >= 5 && options->algorithm == BANDIT_LOG_EI && bandit_arms_is_open_space(arms),
         .spares_rare = options->revision >= 4 && (!options->metric || options->metric->objective),
         .highest_bound = highest_bound(options->metric),
         .low = bounds ? bounds->low : -INFINITY,
@@ -205,11 +209,14 @@ bandit_status bandit_fitted_prior(bandit_fitted *out, const bandit_fit_settings 
     return BANDIT_OK;
 }
 
-bool bandit_refit_is_due(const bandit_fitted *fitted, uint64_t observations)
+bool bandit_refit_is_due(const bandit_fit_settings *settings, const bandit_fitted *fitted,
+                         uint64_t observations)
 {
     uint64_t t = fitted->fitted_on;
     if (fitted->warped && t < EACH_TIME)
         return observations > t;
+    if (settings->all_exact && t >= EXACT_FROM)
+        return observations >= t + EXACT_EVERY;
     uint64_t next = t < 8 ? t + 1 : t < 256 ? t + t / 6 : t < 1024 ? t + t / 2 : 2 * t;
     return observations >= next;
 }

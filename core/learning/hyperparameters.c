@@ -13,8 +13,6 @@
 #include <string.h>
 
 enum {
-    EXACT = 256,      /* up to this many arms are fitted exactly */
-    MOST_ARMS = 1000, /* with more arms, only every n-th is fitted */
     INDUCING = 128,
     SPARSE_EVALUATIONS = 25,
     FEWEST_JUDGED = 10, /* fewer arms have no outliers */
@@ -25,6 +23,7 @@ enum {
 
 static void sample_clear(bandit_sample *s)
 {
+    free(s->takes);
     free(s->rows);
     free(s->confirmed);
     free(s->told);
@@ -67,11 +66,12 @@ static void set_quartiles(const double *sorted, size_t n, bandit_fitted *out, do
 }
 
 /* The same, of those that the unit is made of: all or, if the search stands still, those of distinct regions. */
-static bandit_status measure(const bandit_sample *s, const double *sorted, const bandit_ledger *ledger,
-                             bandit_fitted *out, double *low, double *high, bandit_error *err)
+static bandit_status measure(const bandit_sample *s, const double *sorted, size_t n_sorted,
+                             const bandit_ledger *ledger, bandit_fitted *out, double *low, double *high,
+                             bandit_error *err)
 {
     size_t n = 0;
-    set_quartiles(sorted, s->n, out, low, high);
+    set_quartiles(sorted, n_sorted, out, low, high);
     if (!out->warped || !bandit_sample_counts_regions(s->settings, ledger->observations) ||
         !bandit_ledger_stands_still(ledger))
         return BANDIT_OK;
@@ -85,16 +85,12 @@ static bandit_status measure(const bandit_sample *s, const double *sorted, const
     return status;
 }
 
-/* Step 1 of hyperparameters.h. */
-static bandit_status standardize(bandit_fitted *out, bandit_sample *s, const bandit_ledger *ledger,
-                                 bandit_error *err)
+/* Step 1 of hyperparameters.h, with n ascending means. */
+static bandit_status set_scale(bandit_fitted *out, bandit_sample *s, const double *sorted, size_t n,
+                               const bandit_ledger *ledger, bandit_error *err)
 {
-    size_t n = s->n;
-    double *sorted = s->scratch, low, high;
-    for (size_t i = 0; i < n; i++)
-        sorted[i] = bandit_sample_mean(&s->rows[i]);
-    qsort(sorted, n, sizeof *sorted, compare_doubles);
-    bandit_status status = measure(s, sorted, ledger, out, &low, &high, err);
+    double low, high;
+    bandit_status status = measure(s, sorted, n, ledger, out, &low, &high, err);
     if (status != BANDIT_OK)
         return status;
     double range = high - low;
@@ -118,6 +114,24 @@ static bandit_status standardize(bandit_fitted *out, bandit_sample *s, const ban
     if (!(out->scale > 1e-9 * largest))
         out->scale = 1.0; /* all rewards are the same */
     return BANDIT_OK;
+}
+
+/* The sample has the newest arms above all, so if it is not of all arms, it does not say what the others are like. */
+static bandit_status standardize(bandit_fitted *out, bandit_sample *s, const bandit_ledger *ledger,
+                                 bandit_error *err)
+{
+    bool of_all = s->settings->all_exact && ledger->n > BANDIT_SAMPLE_EXACT;
+    const bandit_arm_sum *from = of_all ? ledger->sums : s->rows;
+    size_t n = of_all ? ledger->n : s->n;
+    double *sorted = bandit_alloc(n, sizeof *sorted);
+    if (!sorted)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = bandit_sample_mean(&from[i]);
+    qsort(sorted, n, sizeof *sorted, compare_doubles);
+    bandit_status status = set_scale(out, s, sorted, n, ledger, err);
+    free(sorted);
+    return status;
 }
 
 static void push_row(bandit_sample *s, bandit_arm_sum row, double squared_error)
@@ -155,11 +169,11 @@ static void add_rows(bandit_sample *s, double least_error, bandit_arm_sum row)
 }
 
 /* The number of rows of reported errors of the sampled arms. */
-static size_t told_rows(const bandit_told_errors *errors, const bandit_ledger *ledger, size_t step)
+static size_t told_rows(const bandit_sample *s, const bandit_ledger *ledger)
 {
     size_t first, n = 0;
-    for (size_t i = 0; errors && i < ledger->n; i += step)
-        n += bandit_told_errors_of(errors, ledger->sums[i].arm, &first);
+    for (size_t i = 0; s->errors && i < ledger->n; i++)
+        n += s->takes[i] ? bandit_told_errors_of(s->errors, ledger->sums[i].arm, &first) : 0;
     return n;
 }
 
@@ -176,14 +190,18 @@ static bool is_no_outlier(const bandit_sample *s, const bandit_fitted *from, con
 }
 
 /* Collects the arms with a reward, with separate rows for the pulls set aside. If there are many arms, it
- * takes only every n-th. */
+ * takes only some. */
 static bandit_status sample_rows(bandit_sample *s, const bandit_fitted *from, double least_error,
                                  const bandit_ledger *ledger, bandit_error *err)
 {
     size_t d = s->settings->arms->dimension, aside = 0;
     assert(ledger->n > 0);
-    size_t step = 1 + (ledger->n - 1) / MOST_ARMS;
-    size_t most = ledger->n / step + 1 + from->n_aside + told_rows(s->errors, ledger, step);
+    bandit_status status = bandit_sample_choose_arms(s, ledger, err);
+    if (status != BANDIT_OK)
+        return status;
+    size_t most = from->n_aside + told_rows(s, ledger);
+    for (size_t i = 0; i < ledger->n; i++)
+        most += s->takes[i];
     s->rows = bandit_alloc(most, sizeof *s->rows);
     s->confirmed = bandit_alloc(from->n_aside + s->repeated->n_agreed, sizeof *s->confirmed);
     s->told = bandit_alloc(most, sizeof *s->told);
@@ -217,9 +235,9 @@ static bandit_status sample_rows(bandit_sample *s, const bandit_fitted *from, do
             push_row(s, from->aside[aside], error);
             row.count -= from->aside[aside].count;
             row.sum -= from->aside[aside].sum;
-            if (row.count > 0 && i % step == 0)
+            if (row.count > 0 && s->takes[i])
                 push_row(s, row, error);
-        } else if (row.count > 0 && i % step == 0) {
+        } else if (row.count > 0 && s->takes[i]) {
             add_rows(s, least_error, row);
         }
     }
@@ -291,8 +309,10 @@ bandit_status bandit_sample_fit(bandit_sample *s, bandit_fitted *l, size_t evalu
                                 bandit_fit_fixed *fixed, double *value, bandit_error *err)
 {
     bandit_fit_data data = bandit_sample_lay_out(s, l);
-    bool exact = data.n <= EXACT;
-    bandit_fit_limits limits = {.max_inducing = exact ? EXACT : INDUCING, .max_evaluations = evaluations};
+    size_t most = s->settings->all_exact ? 2 * BANDIT_SAMPLE_EXACT
+                                         : BANDIT_SAMPLE_EXACT; /* an arm may have several rows */
+    bool exact = data.n <= most;
+    bandit_fit_limits limits = {.max_inducing = exact ? data.n : INDUCING, .max_evaluations = evaluations};
     bandit_hyperparameters h = bandit_fitted_hyperparameters(l);
     if (evaluations == 0) {
         data.learn_lengthscale = data.learn_signal = data.learn_noise = data.learn_power = false;

@@ -78,12 +78,13 @@ typedef struct bandit_fit_settings {
     bandit_kernel_type kernel;
     double nu;
     bool learn_lengthscale, learn_noise, standardize, warp;
-    bool better_half;           /* the unit of the warp may be that of the better half of the rewards */
-    bool in_turn;               /* and every other fit may have a finer one */
-    bool regions;               /* and one of four has that of distinct regions (regions.c) */
-    bool explains_far;          /* a warp may explain rewards far above the others: step 2 */
-    bool confirms;              /* an equal repeat ends that a reward is set aside: step 2 */
-    bool spares_rare;           /* what is better than a value that most arms have is not set aside: step 2 */
+    bool better_half;  /* the unit of the warp may be that of the better half of the rewards */
+    bool in_turn;      /* and every other fit may have a finer one */
+    bool regions;      /* and one of four has that of distinct regions (regions.c) */
+    bool explains_far; /* a warp may explain rewards far above the others: step 2 */
+    bool confirms;     /* an equal repeat ends that a reward is set aside: step 2 */
+    bool all_exact;    /* of many arms, the newest and some others are fitted exactly (sample_arms.c) */
+    bool spares_rare;  /* what is better than a value that most arms have is not set aside: step 2 */
     const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL if they are learned */
     size_t n_lengthscales;      /* number of lengthscales of the fit */
     size_t *group;              /* for each feature, the index of its lengthscale; owned */
@@ -137,7 +138,8 @@ typedef struct bandit_repeated {
 } bandit_repeated;
 
 /* Fits all rewards so far, at least one. `from` is the previous fit. The time is bounded: a fit uses at most 256 arms
- * exactly, or at most a thousand with 128 inducing points. The result does not depend on the executor. Errors:
+ * exactly, or at most a thousand with 128 inducing points (of log_ei in an open space since revision 5: exactly, with some of
+ * the arms; sample_arms.c). The result does not depend on the executor. Errors:
  * BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *out is then empty. */
 bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const bandit_fit_settings *settings,
                            const bandit_ledger *ledger, const bandit_told_errors *errors,
@@ -180,8 +182,10 @@ static inline bool bandit_fitted_has_sources(const bandit_fitted *fitted)
 }
 
 /* Whether a fit is due at this number of rewards. It is due at the latest when the number has doubled; sooner
- * while fits are cheap, and for warped rewards at each reward while a fit is cheaper than a pick. */
-bool bandit_refit_is_due(const bandit_fitted *fitted, uint64_t observations);
+ * while fits are cheap, and for warped rewards at each reward while a fit is cheaper than a pick. With
+ * settings->all_exact, each reward is among the newest of a fit. */
+bool bandit_refit_is_due(const bandit_fit_settings *settings, const bandit_fitted *fitted,
+                         uint64_t observations);
 
 /* The argument of the warp: a reward in scales from the offset. The limit only keeps its powers finite. */
 static inline double bandit_fitted_value(const bandit_fitted *fitted, double y)

@@ -1,5 +1,5 @@
 /* The rewards of one fit, shared by hyperparameters.c, which collects and fits them, sample_sources.c, which
- * learns the weights of earlier studies, outliers.c, finer_unit.c and regions.c. */
+ * learns the weights of earlier studies, sample_arms.c, outliers.c, finer_unit.c and regions.c. */
 #ifndef CORE_LEARNING_SAMPLE_H
 #define CORE_LEARNING_SAMPLE_H
 
@@ -7,6 +7,7 @@
 #include "core/learning/hyperparameters.h"
 
 enum {
+    BANDIT_SAMPLE_EXACT = 256,      /* up to this many arms are fitted exactly */
     BANDIT_SAMPLE_EVALUATIONS = 60, /* of the objective, in an exact fit */
     BANDIT_SAMPLE_FAR = 20          /* rewards to warp that are further above the median are far, in scales */
 };
@@ -15,6 +16,7 @@ enum {
 typedef struct bandit_sample {
     const bandit_fit_settings *settings;
     const bandit_executor *executor;
+    bool *takes; /* for each arm of the ledger, whether its rows are in the sample */
     size_t n;
     bandit_arm_sum *rows; /* n: as reported; the rows that are kept come first, then those set aside */
     size_t n_kept;
@@ -52,6 +54,9 @@ static inline double bandit_sample_value(const bandit_fitted *l, const bandit_ar
     double y = bandit_sample_mean(row);
     return l->warped ? bandit_fitted_value(l, y) : (bandit_fitted_fold(l, y) - l->offset) / l->scale;
 }
+
+/* Sets s->takes: all arms, or some of many (sample_arms.c). Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_sample_choose_arms(bandit_sample *s, const bandit_ledger *ledger, bandit_error *err);
 
 /* Prepares values, counts and points of the kept rows for the fit. */
 bandit_fit_data bandit_sample_lay_out(bandit_sample *s, const bandit_fitted *l);

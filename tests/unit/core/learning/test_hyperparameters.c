@@ -199,9 +199,9 @@ static void fits_are_due_when_rewards_have_grown(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof next / sizeof *next; i++) {
         const bandit_fitted learned = {.fitted_on = next[i][0]};
-        assert_false(bandit_refit_is_due(&learned, next[i][1] - 1));
-        assert_true(bandit_refit_is_due(&learned, next[i][1]));
-        assert_true(bandit_refit_is_due(&learned, next[i][1] + 1));
+        assert_false(bandit_refit_is_due(&(bandit_fit_settings){0}, &learned, next[i][1] - 1));
+        assert_true(bandit_refit_is_due(&(bandit_fit_settings){0}, &learned, next[i][1]));
+        assert_true(bandit_refit_is_due(&(bandit_fit_settings){0}, &learned, next[i][1] + 1));
     }
 }
 

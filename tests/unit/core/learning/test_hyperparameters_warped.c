@@ -76,8 +76,9 @@ static void fits_are_due_at_each_of_a_hundred(void **state)
     for (uint64_t t = 0; t < 400; t++) {
         const bandit_fitted warped = {.fitted_on = t, .warped = true}, folded = {.fitted_on = t};
         for (uint64_t more = 0; more <= t + 1; more++)
-            assert_true(bandit_refit_is_due(&warped, t + more) ==
-                        (t < 100 ? more > 0 : bandit_refit_is_due(&folded, t + more)));
+            assert_true(
+                bandit_refit_is_due(&(bandit_fit_settings){0}, &warped, t + more) ==
+                (t < 100 ? more > 0 : bandit_refit_is_due(&(bandit_fit_settings){0}, &folded, t + more)));
     }
 }
 
