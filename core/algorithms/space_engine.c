@@ -311,7 +311,8 @@ bandit_status bandit_space_engine_restore(bandit_engine *engine, const bandit_ch
     if (status == BANDIT_OK)
         status = bandit_dictionary_restore(&b->dictionary, &b->capacity_dictionary, checkpoint, n_arms, err);
     b->n_dictionary = checkpoint->n_dictionary;
-    for (size_t i = 0; status == BANDIT_OK && e->dictionary == BANDIT_SPACE_PULLED && i < b->ledger.n; i++) {
+    bool all = e->dictionary == BANDIT_SPACE_PULLED && !bandit_space_is_thinned(e, b);
+    for (size_t i = 0; status == BANDIT_OK && all && i < b->ledger.n; i++) {
         if (b->n_dictionary != b->ledger.n || b->dictionary[i] != b->ledger.sums[i].arm)
             status = bandit_fail(err, BANDIT_INVALID_STATE, "",
                                  "the stored dictionary does not consist of all pulled points");

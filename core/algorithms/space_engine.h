@@ -26,8 +26,8 @@
 
 typedef enum bandit_space_dictionary {
     BANDIT_SPACE_RESAMPLED, /* resampled by ridge leverage scores: [BBKB] */
-    BANDIT_SPACE_PULLED,    /* all pulled points: the exact posterior */
-    BANDIT_SPACE_INDUCING   /* at most options.inducing pulled points: [VPA21] */
+    BANDIT_SPACE_PULLED, /* all pulled points: the exact posterior; for log_ei some of many (space_thinning.h) */
+    BANDIT_SPACE_INDUCING /* at most options.inducing pulled points: [VPA21] */
 } bandit_space_dictionary;
 
 typedef enum bandit_space_end {
@@ -123,6 +123,9 @@ static inline bool bandit_space_improves(const bandit_space_rule *rule)
 enum { BANDIT_SPACE_MORE_PICKS = 16 }; /* points in flight for which memory is reserved at once */
 
 /* ---- space_model.c ------------------------------------------------------------------------------------- */
+
+/* Whether the dictionary does not have all pulled points, because they are too many (space_thinning.h). */
+bool bandit_space_is_thinned(const bandit_space_engine *engine, const bandit_space_batch *batch);
 
 /* Chooses the dictionary of the batch about to begin, from the batch that has ended. has_history: the first
  * results include some that the engine did not choose. */

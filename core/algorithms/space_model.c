@@ -3,6 +3,7 @@
 #include "core/algorithms/space_engine.h"
 
 #include "core/algorithms/enumerated.h"
+#include "core/algorithms/space_thinning.h"
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
 #include "core/selection/bless.h"
@@ -50,11 +51,38 @@ out:
     return status;
 }
 
+bool bandit_space_is_thinned(const bandit_space_engine *e, const bandit_space_batch *b)
+{
+    return e->rule->seeks_best && e->dictionary == BANDIT_SPACE_PULLED &&
+           bandit_space_thins(&e->base, &b->ledger);
+}
+
 static void take_pulled(bandit_space_batch *next)
 {
     next->n_dictionary = next->ledger.n;
     for (size_t i = 0; i < next->ledger.n; i++)
         next->dictionary[i] = next->ledger.sums[i].arm;
+}
+
+/* All pulled points or, if there are too many, the members of the batch that has ended and the new points; if these are too
+ * many, some of all. */
+static bandit_status choose_pulled(bandit_space_engine *e, const bandit_space_batch *ended,
+                                   bandit_space_batch *next, bandit_error *err)
+{
+    if (!bandit_space_is_thinned(e, next)) {
+        take_pulled(next);
+        return BANDIT_OK;
+    }
+    next->n_dictionary = 0;
+    for (size_t i = 0; i < next->ledger.n && ended->has_model; i++) {
+        uint32_t arm = next->ledger.sums[i].arm;
+        if (bandit_is_among(ended->dictionary, ended->n_dictionary, arm) ||
+            !bandit_sum_of(ended->ledger.sums, ended->ledger.n, arm))
+            next->dictionary[next->n_dictionary++] = arm;
+    }
+    if (next->n_dictionary > 0 && next->n_dictionary <= BANDIT_MOST_MEMBERS)
+        return BANDIT_OK;
+    return bandit_space_thin(next->dictionary, &next->n_dictionary, &e->base, &next->ledger, err);
 }
 
 /* [VPA21]: all pulled points while there are few enough, then a k-DPP, redrawn whenever the number of rewards
@@ -88,8 +116,7 @@ bandit_status bandit_space_choose_dictionary(bandit_space_engine *e, bandit_spac
     case BANDIT_SPACE_RESAMPLED:
         return resample(e, ended, next, has_history, pending, n_pending, err);
     case BANDIT_SPACE_PULLED:
-        take_pulled(next);
-        return BANDIT_OK;
+        return choose_pulled(e, ended, next, err);
     case BANDIT_SPACE_INDUCING:
         break;
     }
@@ -111,6 +138,7 @@ static bandit_status check_need(const bandit_space_engine *e, const bandit_space
 bandit_status bandit_space_build(bandit_space_engine *e, bandit_space_batch *b, bandit_error *err)
 {
     bandit_status status = check_need(e, b, err);
+    b->posterior.discounts = bandit_space_is_thinned(e, b);
     return status != BANDIT_OK
                ? status
                : bandit_posterior_build(&b->posterior, &e->base.covariance, e->base.options.lambda,

@@ -15,6 +15,21 @@
  * before rounding errors accumulate. */
 enum { REFRESH = 32 };
 
+/* The position of the next arm, or n if there is none. */
+static size_t largest(const double *residual, const double *weights, size_t n, double floor)
+{
+    size_t best = n;
+    double value = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double of_arm = weights ? weights[i] * residual[i] : residual[i];
+        if (residual[i] > floor && of_arm > value) {
+            value = of_arm;
+            best = i;
+        }
+    }
+    return best;
+}
+
 bandit_status bandit_dpp_greedy(const bandit_covariance *covariance, const uint32_t *ground, size_t n_ground,
                                 const bandit_dpp_options *options, uint32_t *out, size_t *n_out,
                                 bandit_error *err)
@@ -35,10 +50,8 @@ bandit_status bandit_dpp_greedy(const bandit_covariance *covariance, const uint3
     }
     bandit_covariance_diagonal(covariance, ground, n_ground, residual);
     for (; found < k; found++) {
-        size_t best = 0;
-        for (size_t i = 1; i < n_ground; i++)
-            best = residual[i] > residual[best] ? i : best;
-        if (!(residual[best] > floor))
+        size_t best = largest(residual, options->weights, n_ground, floor);
+        if (best == n_ground)
             break;
         status = bandit_pause_status(err);
         if (status == BANDIT_OK)

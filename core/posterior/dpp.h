@@ -15,10 +15,12 @@ typedef struct bandit_dpp_options {
     size_t steps;     /* steps of the chain */
     double tolerance; /* > 0, relative to kappa^2; a residual variance below it counts as zero */
     uint64_t seed, batch;
+    /* Of the greedy maximization alone: n_ground factors > 0 of the residual variances; NULL: all are 1. Borrowed. */
+    const double *weights;
 } bandit_dpp_options;
 
-/* Greedy maximization of the determinant: repeatedly adds the arm with the largest residual variance (ties:
- * the first in `ground`) until there are k arms or no residual exceeds the tolerance.
+/* Greedy maximization of the determinant: repeatedly adds the arm with the largest weighted residual variance among
+ * those whose residual exceeds the tolerance (ties: the first in `ground`) until there are k arms or no such arm is left.
  *   ground  n_ground arms without repeats
  *   out     k entries, owned by the caller; the first *n_out are set, in the order found
  * O(n_ground k^2) time, n_ground k doubles during the call. Errors: BANDIT_NO_MEMORY. */

@@ -66,26 +66,32 @@ static void accumulate_block(bandit_posterior *p, double *block, double *scratch
                              size_t rows, double *b)
 {
     uint32_t arms[BANDIT_BLOCK];
-    double diagonal[BANDIT_BLOCK], norms[BANDIT_BLOCK], rewards[BANDIT_BLOCK];
+    double diagonal[BANDIT_BLOCK], norms[BANDIT_BLOCK], rewards[BANDIT_BLOCK], precision[BANDIT_BLOCK];
     size_t m = p->m;
 
     for (size_t i = 0; i < rows; i++) {
         arms[i] = sums[i].arm;
         rewards[i] = bandit_weighted_sum(&sums[i]);
+        precision[i] = bandit_precision(&sums[i]);
     }
     bandit_covariance_diagonal(p->covariance, arms, rows, diagonal);
     bandit_covariance_block(p->covariance, arms, rows, &p->points, block, BANDIT_BLOCK, scratch);
     if (m > 0)
         bandit_solve_rows(p->L, m, block, rows);
     bandit_row_norms(block, m, rows, norms);
-    for (size_t i = 0; i < rows; i++)
-        p->residual_sum += bandit_precision(&sums[i]) * fmax(0.0, diagonal[i] - norms[i]) / p->lambda;
+    for (size_t i = 0; i < rows; i++) {
+        double residual = fmax(0.0, diagonal[i] - norms[i]) / p->lambda;
+        double share = p->discounts ? 1.0 / (1.0 + precision[i] * residual) : 1.0;
+        precision[i] *= share;
+        rewards[i] *= share;
+        p->residual_sum += precision[i] * residual;
+    }
     if (m == 0)
         return;
     cblas_dgemv(CblasColMajor, CblasTrans, (int)rows, (int)m, 1.0, block, BANDIT_BLOCK, rewards, 1, 1.0, b,
                 1);
     for (size_t i = 0; i < rows; i++)
-        norms[i] = sqrt(bandit_precision(&sums[i]));
+        norms[i] = sqrt(precision[i]);
     for (size_t k = 0; k < m; k++) {
         for (size_t i = 0; i < rows; i++)
             block[k * BANDIT_BLOCK + i] *= norms[i];

@@ -18,6 +18,10 @@
  * It suffers from cancellation where the variance is small; variance_error bounds the error. A value that
  * decides between arms is therefore recomputed by bandit_posterior_embed.
  *
+ * If `discounts` is set, what the dictionary does not explain of an arm counts as noise of its mean: in V and g, n_i is
+ * divided by 1 + n_i (k(x_i,x_i) − |z_i|^2) / lambda, and r_i with it. This is FITC (Snelson and Ghahramani 2006). Where
+ * lambda is tiny and the dictionary small, arms that it cannot follow would otherwise distort the mean elsewhere.
+ *
  * m is the number of members kept. Matrices are m x m, column-major. */
 #ifndef CORE_POSTERIOR_SPARSE_POSTERIOR_H
 #define CORE_POSTERIOR_SPARSE_POSTERIOR_H
@@ -31,6 +35,7 @@
 typedef struct bandit_posterior {
     const bandit_covariance *covariance; /* borrowed */
     double lambda;
+    bool discounts;       /* set before the build: see below */
     bandit_points points; /* the members kept, in pivot order */
     size_t m;
     double *L;                  /* lower triangle */

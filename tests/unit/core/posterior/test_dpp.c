@@ -217,6 +217,35 @@ static void greedy_takes_the_largest_residual(void **state)
     bandit_arms_free(arms);
 }
 
+/* Heavy arms come first, but none that the others determine. */
+static void greedy_takes_heavy_arms_first(void **state)
+{
+    enum { K = 5 };
+    const double l = 0.4;
+    const bandit_kernel kernel = {.type = BANDIT_KERNEL_GAUSSIAN, .lengthscales = &l, .n_lengthscales = 1};
+    const double rows[] = {0.1, 0.1, 0.9, 0.2, 0.3, 0.8, 0.3, 0.8, 0.6, 0.5, 0.7, 0.9};
+    const uint32_t ground[] = {0, 1, 2, 3, 4, 5}; /* 2 and 3 are the same point */
+    const double weights[] = {1.0, 1.0, 1e100, 1e100, 1e100, 1.0};
+    const bandit_dpp_options options = {.k = K, .tolerance = 1e-10, .weights = weights};
+    bandit_arms *arms;
+    bandit_covariance covariance;
+    uint32_t out[K];
+    size_t n = 0;
+    (void)state;
+    assert_int_equal(bandit_arms_new(&arms, 6, 2, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, 6, rows, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, 6, NULL), BANDIT_OK);
+    assert_int_equal(bandit_covariance_init(&covariance, &kernel, arms, NULL), BANDIT_OK);
+    assert_int_equal(bandit_dpp_greedy(&covariance, ground, 6, &options, out, &n, NULL), BANDIT_OK);
+    assert_int_equal(n, K);
+    assert_int_equal(out[0], 2);
+    assert_int_equal(out[1], 4);
+    for (size_t i = 2; i < K; i++)
+        assert_true(out[i] != 3);
+    bandit_covariance_clear(&covariance);
+    bandit_arms_free(arms);
+}
+
 /* No step leaves the greedy set; one exchanges one member at most, and sometimes does. */
 static void a_step_exchanges_one_member(void **state)
 {
@@ -335,6 +364,7 @@ int main(void)
         cmocka_unit_test(distance_from_the_exact_distribution),
         cmocka_unit_test(long_chains_keep_their_accuracy),
         cmocka_unit_test(greedy_takes_the_largest_residual),
+        cmocka_unit_test(greedy_takes_heavy_arms_first),
         cmocka_unit_test(a_step_exchanges_one_member),
         cmocka_unit_test(sets_of_low_rank_are_smaller),
         cmocka_unit_test(residuals_are_relative),

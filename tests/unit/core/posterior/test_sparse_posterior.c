@@ -182,6 +182,63 @@ static void all_is_as_of_dense_matrices(void **state)
     bandit_arms_free(arms);
 }
 
+/* FITC by its covariance of the means, Q + diag(K − Q) + lambda diag(1 / n), with Q = z'z: all arms are pulled. */
+static void what_the_members_do_not_explain_is_noise(void **state)
+{
+    enum { N = 40, FEW = 6 };
+    const double lengthscale = 0.3, lambda = 1e-6;
+    const bandit_kernel kernel = {
+        .type = BANDIT_KERNEL_GAUSSIAN, .lengthscales = &lengthscale, .n_lengthscales = 1};
+    double rows[N * D], mean[N], variance[N];
+    uint32_t dictionary[FEW];
+    bandit_arm_sum sums[N];
+    uint64_t random = 4;
+    size_t rank;
+    bandit_covariance covariance;
+    bandit_posterior p = {.discounts = true};
+    bandit_error err;
+    (void)state;
+    for (size_t i = 0; i < (size_t)N * D; i++)
+        rows[i] = dense_uniform(&random);
+    for (uint32_t i = 0; i < FEW; i++)
+        dictionary[i] = 6 * i + 1;
+    for (uint32_t i = 0; i < N; i++)
+        sums[i] = (bandit_arm_sum){.arm = i, .count = 1 + i % 3, .sum = dense_normal(&random)};
+    bandit_arms *arms = make_arms(N, D, rows);
+    must(bandit_covariance_init(&covariance, &kernel, arms, &err), &err);
+    must(bandit_posterior_build(&p, &covariance, lambda, dictionary, FEW, sums, N, &err), &err);
+    must(bandit_posterior_evaluate_all(&p, &bandit_executor_serial, mean, variance, &err), &err);
+
+    double *k = dense_gaussian(rows, N, D, lengthscale);
+    double *z = dense_embedding(k, N, dictionary, FEW, &rank);
+    for (size_t arm = 0; arm < N; arm++) {
+        double a[N * N], weights[N], q[N], expected_mean = 0.0, explained = 0.0;
+        for (size_t i = 0; i < N; i++) {
+            for (size_t j = 0; j < N; j++) {
+                a[j * N + i] = 0.0;
+                for (size_t r = 0; r < rank; r++)
+                    a[j * N + i] += z[i * rank + r] * z[j * rank + r];
+            }
+        }
+        for (size_t i = 0; i < N; i++) {
+            q[i] = weights[i] = a[arm * N + i];
+            a[i * N + i] = 1.0 + lambda / (double)sums[i].count;
+        }
+        eliminate(a, N, weights);
+        for (size_t i = 0; i < N; i++) {
+            expected_mean += weights[i] * sums[i].sum / (double)sums[i].count;
+            explained += weights[i] * q[i];
+        }
+        assert_close(mean[arm], expected_mean, 1e-6);
+        assert_close(lambda * variance[arm], 1.0 - explained, 1e-6);
+    }
+    free(k);
+    free(z);
+    bandit_posterior_clear(&p);
+    bandit_covariance_clear(&covariance);
+    bandit_arms_free(arms);
+}
+
 /* A member that others nearly tell changes a variance by what they do not tell, over lambda. */
 static void a_member_counts_by_what_lambda_makes_of_it(void **state)
 {
@@ -319,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_as_of_dense_matrices),
+        cmocka_unit_test(what_the_members_do_not_explain_is_noise),
         cmocka_unit_test(a_member_counts_by_what_lambda_makes_of_it),
         cmocka_unit_test(without_members_there_is_the_prior),
         cmocka_unit_test(the_smallest_variance_has_a_limit),
