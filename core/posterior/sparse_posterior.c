@@ -80,11 +80,11 @@ static void accumulate_block(bandit_posterior *p, double *block, double *scratch
         bandit_solve_rows(p->L, m, block, rows);
     bandit_row_norms(block, m, rows, norms);
     for (size_t i = 0; i < rows; i++) {
-        double residual = fmax(0.0, diagonal[i] - norms[i]) / p->lambda;
-        double share = p->discounts ? 1.0 / (1.0 + precision[i] * residual) : 1.0;
+        double residual = fmax(0.0, diagonal[i] - norms[i]);
+        double share = p->discounts ? 1.0 / (1.0 + precision[i] * residual / p->lambda) : 1.0;
         precision[i] *= share;
         rewards[i] *= share;
-        p->residual_sum += precision[i] * residual;
+        p->residual_sum += precision[i] * residual / p->lambda;
     }
     if (m == 0)
         return;

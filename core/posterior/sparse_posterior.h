@@ -35,14 +35,14 @@
 typedef struct bandit_posterior {
     const bandit_covariance *covariance; /* borrowed */
     double lambda;
-    bool discounts;       /* set before the build: see below */
+    bool discounts;       /* set before the build: see above */
     bandit_points points; /* the members kept, in pivot order */
     size_t m;
     double *L;                  /* lower triangle */
     double *L_V;                /* lower triangle */
     double *g;                  /* m */
     double log_det_ratio;       /* log det V − m log lambda: twice the information gain */
-    double residual_sum;        /* sum_i n_i (k(x_i,x_i) − |z_i|^2) / lambda */
+    double residual_sum;        /* sum_i n_i (k(x_i,x_i) − |z_i|^2) / lambda, with n_i as in V */
     double effective_dimension; /* sum_i n_i variance(x_i), paper's scale */
     double variance_error;      /* bound on the error of evaluate_all; paper's scale */
     double mean_error;          /* likewise, for the mean */
