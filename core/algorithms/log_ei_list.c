@@ -295,7 +295,7 @@ bandit_status bandit_log_ei_list_heed(bandit_engine *engine, const bandit_select
     if (status == BANDIT_OK)
         status = bandit_feasibility_learn_arms(&e->feasibility, engine->arms, &engine->options.kernel,
                                                batch->ledger.sums, batch->ledger.n, limits->failed,
-                                               limits->n_failed, true, engine->options.revision >= 3, err);
+                                               limits->n_failed, true, engine->options.revision, err);
     if (status == BANDIT_OK)
         status = bandit_gain_heed(&batch->gain, e->feasibility.n > 0 ? &e->feasibility : NULL, err);
     if (status != BANDIT_OK)

@@ -50,7 +50,7 @@ bandit_status bandit_space_learn_failures(bandit_space_engine *e, const bandit_s
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_status status = bandit_feasibility_learn_arms(
         &e->feasibility, e->base.arms, &e->base.options.kernel, b->ledger.sums, b->ledger.n, limits->failed,
-        limits->n_failed, false, e->base.options.revision >= 3, err);
+        limits->n_failed, false, e->base.options.revision, err);
     if (status != BANDIT_OK)
         return status;
     size_t n = e->feasibility.n;

@@ -236,7 +236,7 @@ static bandit_status learn_failures(bandit_several_engine *e, const bandit_selec
     size_t d = e->base.arms->space->dimension;
     bandit_status status = bandit_feasibility_learn_arms(
         &s->feasibility, e->base.arms, &bandit_several_leaf(e, 0)->options.kernel, ledger->sums, ledger->n,
-        limits->failed, limits->n_failed, false, e->base.options.revision >= 3, err);
+        limits->failed, limits->n_failed, false, e->base.options.revision, err);
     for (size_t i = 0; status == BANDIT_OK && i < s->maximizer.n_grid; i++)
         s->shortfall[i] = shortfall(e, s->maximizer.features + i * d, NULL);
     return status;

@@ -12,6 +12,14 @@ static const double strength = 0.5, expected = 0.9; /* s and pi of feasibility.h
 static const double enough = 0.8;                   /* no penalty where this share of evaluations succeeds */
 enum { MOST_HALVINGS = 5 };                         /* of the bandwidth */
 static const double usual = 0.6, doubt = 1.5;       /* of by_chance */
+/* Of the choice of scales: the newest outcomes that are used, and the coordinates, at most; with more of these, or fewer
+ * outcomes, scales stay as they are. */
+enum { SCALED_OUTCOMES = 128, FEWEST_SCALED = 9, MOST_SCALED = 64, SWEEPS = 2 };
+static const double stretches[] = {0x1p-10, 0.5, 2.0, 4.0}; /* the first one ignores the coordinate */
+static const double ignored = 100.0;                        /* so is a scale beyond it */
+static const double least_gain = 1.5;                       /* in log likelihood, of a change of one scale */
+static const double price = 1.0;                            /* of each change, in the evidence */
+enum { SINCE_JUDGED = 3, SINCE_SCALED = 5 };                /* revisions */
 /* How much likelier the outcomes must be by place. On lists the search begins with few successes, and needs longer. */
 static const double margin_in_spaces = 2.0, margin_on_lists = 1.25;
 
@@ -71,13 +79,12 @@ static double leave_one_out(const bandit_feasibility *f, const double *distances
     return value;
 }
 
-void bandit_feasibility_learn(bandit_feasibility *f)
+/* Chooses the bandwidth for the points as they are. */
+static void set_bandwidth(bandit_feasibility *f)
 {
     size_t d = f->dimension;
     double *distances = f->scratch, best = -INFINITY;
     for (size_t i = 0; i < f->n; i++) {
-        for (size_t j = 0; j < d; j++)
-            f->points[i * d + j] /= f->scale[j];
         for (size_t k = 0; k <= i; k++)
             distances[i * (i + 1) / 2 + k] = squared_distance(f->points + i * d, f->points + k * d, d);
     }
@@ -88,6 +95,14 @@ void bandit_feasibility_learn(bandit_feasibility *f)
             f->bandwidth = bandwidth;
         }
     }
+}
+
+void bandit_feasibility_learn(bandit_feasibility *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        for (size_t j = 0; j < f->dimension; j++)
+            f->points[i * f->dimension + j] /= f->scale[j];
+    set_bandwidth(f);
 }
 
 /* The log likelihood of each outcome given the share of successes among all others. If that is below `usual`, it is the
@@ -137,6 +152,125 @@ double bandit_feasibility_evidence(const bandit_feasibility *f)
     return by_place(f) - by_chance(f);
 }
 
+/* ---- scales ---------------------------------------------------------------------------------------------- */
+
+/* The squared distances of n outcomes, by pairs, and room for two sums of each outcome. */
+typedef struct pairs {
+    size_t n;
+    double *now, *changed; /* n (n − 1) / 2 each */
+    double *all, *succeeded;
+} pairs;
+
+/* As leave_one_out, of the first n outcomes, with each pair computed once. */
+static double likelihood(const bandit_feasibility *f, const pairs *p, const double *distances,
+                         double bandwidth)
+{
+    double value = 0.0, by = -0.5 / (bandwidth * bandwidth);
+    for (size_t i = 0, pair = 0; i < p->n; i++) {
+        p->all[i] = strength;
+        p->succeeded[i] = strength * expected;
+        for (size_t k = 0; k < i; k++, pair++) {
+            double w = exp(by * distances[pair]);
+            p->all[i] += w;
+            p->all[k] += w;
+            p->succeeded[i] += f->failed[k] ? 0.0 : w;
+            p->succeeded[k] += f->failed[i] ? 0.0 : w;
+        }
+    }
+    for (size_t i = 0; i < p->n; i++)
+        value += log((f->failed[i] ? p->all[i] - p->succeeded[i] : p->succeeded[i]) / p->all[i]);
+    return value;
+}
+
+/* The largest likelihood with the bandwidth in force, its half and its double; *bandwidth: which it is. */
+static double likelihood_near(const bandit_feasibility *f, const pairs *p, const double *distances,
+                              double *bandwidth)
+{
+    double best = -INFINITY;
+    for (int step = -1; step <= 1; step++) {
+        double tried = ldexp(f->bandwidth, step);
+        double value = tried > 1.0 || tried < ldexp(1.0, -MOST_HALVINGS) ? -INFINITY
+                                                                         : likelihood(f, p, distances, tried);
+        if (value > best) {
+            best = value;
+            *bandwidth = tried;
+        }
+    }
+    return best;
+}
+
+/* p->changed: the squared distances with coordinate j stretched. */
+static void stretch_distances(const bandit_feasibility *f, const pairs *p, size_t j, double stretch)
+{
+    size_t d = f->dimension, pair = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        for (size_t k = 0; k < i; k++, pair++) {
+            double apart = f->points[i * d + j] - f->points[k * d + j];
+            p->changed[pair] = fmax(0.0, p->now[pair] + (stretch * stretch - 1.0) * apart * apart);
+        }
+    }
+}
+
+static void stretch_points(bandit_feasibility *f, size_t j, double stretch)
+{
+    for (size_t i = 0; i < f->n; i++)
+        f->points[i * f->dimension + j] *= stretch;
+    f->scale[j] /= stretch;
+}
+
+/* Changes the scale of coordinate j if that gains enough, and *value with it. */
+static bool change_scale(bandit_feasibility *f, pairs *p, size_t j, double *value)
+{
+    double best = *value + least_gain, stretch = 1.0, bandwidth = f->bandwidth, tried = bandwidth;
+    for (size_t k = 0; k < sizeof stretches / sizeof *stretches && f->scale[j] < ignored; k++) {
+        stretch_distances(f, p, j, stretches[k]);
+        double found = likelihood_near(f, p, p->changed, &tried);
+        if (found > best) {
+            best = found;
+            stretch = stretches[k];
+            bandwidth = tried;
+        }
+    }
+    if (stretch == 1.0)
+        return false;
+    stretch_distances(f, p, j, stretch);
+    memcpy(p->now, p->changed, p->n * (p->n - 1) / 2 * sizeof *p->now);
+    stretch_points(f, j, stretch);
+    f->bandwidth = bandwidth;
+    *value = best;
+    return true;
+}
+
+/* After learning: stretches coordinates, each by itself, as long as the outcomes become likelier. Returns in *changes how
+ * often. */
+static bandit_status choose_scales(bandit_feasibility *f, size_t *changes, bandit_error *err)
+{
+    size_t n = f->n < SCALED_OUTCOMES ? f->n : SCALED_OUTCOMES, d = f->dimension, last = 0, pair = 0;
+    *changes = 0;
+    if (n < FEWEST_SCALED || d > MOST_SCALED)
+        return BANDIT_OK;
+    double *memory = bandit_alloc(n * (n - 1) + 2 * n, sizeof *memory);
+    if (!memory)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    pairs p = {n, memory, memory + n * (n - 1) / 2, memory + n * (n - 1), memory + n * n};
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++, pair++)
+            p.now[pair] = squared_distance(f->points + i * d, f->points + k * d, d);
+    }
+    double value = likelihood_near(f, &p, p.now, &f->bandwidth);
+    for (int sweep = 0; sweep < SWEEPS && (sweep == 0 || *changes > last); sweep++) {
+        last = *changes;
+        for (size_t j = 0; j < d; j++)
+            *changes += change_scale(f, &p, j, &value);
+    }
+    free(memory);
+    if (*changes > 0)
+        set_bandwidth(f);
+    return BANDIT_OK;
+}
+
+/* ---- outcomes -------------------------------------------------------------------------------------------- */
+
 /* Lists every `step`-th outcome in the order of arms, from the last one on. Returns how many. */
 static size_t outcomes(const bandit_arm_sum *sums, size_t n_sums, const uint32_t *failed, size_t n_failed,
                        size_t step, uint32_t *arms, bool *has_failed)
@@ -158,7 +292,7 @@ static size_t outcomes(const bandit_arm_sum *sums, size_t n_sums, const uint32_t
 bandit_status bandit_feasibility_learn_arms(bandit_feasibility *f, const bandit_arms *set,
                                             const bandit_kernel *kernel, const bandit_arm_sum *sums,
                                             size_t n_sums, const uint32_t *failed, size_t n_failed,
-                                            bool spread, bool judges, bandit_error *err)
+                                            bool spread, size_t revision, bandit_error *err)
 {
     uint32_t arms[BANDIT_FEASIBILITY_MOST];
     bool has_failed[BANDIT_FEASIBILITY_MOST];
@@ -180,9 +314,13 @@ bandit_status bandit_feasibility_learn_arms(bandit_feasibility *f, const bandit_
             f->points[i * d + j] = bandit_arms_feature(set, arms[i], j);
     }
     bandit_feasibility_learn(f);
-    if (judges && n > 0 && bandit_feasibility_evidence(f) <= (spread ? margin_on_lists : margin_in_spaces))
+    size_t changes = 0;
+    if (revision >= SINCE_SCALED)
+        status = choose_scales(f, &changes, err);
+    double needed = (spread ? margin_on_lists : margin_in_spaces) + price * (double)changes;
+    if (revision >= SINCE_JUDGED && n > 0 && !(bandit_feasibility_evidence(f) > needed))
         f->n = 0;
-    return BANDIT_OK;
+    return status;
 }
 
 double bandit_feasibility_shortfall(const bandit_feasibility *f, const double *x, double *gradient)

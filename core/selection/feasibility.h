@@ -18,6 +18,11 @@
  * it is more likely that most of the space fails than that evaluations fail anywhere. So by chance a share is at least
  * 0.6, but this lowers the log likelihood by at most 1.5.
  *
+ * A region often depends on few of the coordinates, and in others on different lengths than the objective. So since
+ * revision 5, coordinates are stretched: each in turn by 1/2, 2, 4 or nearly 0, which ignores it, if that makes the newest 128
+ * outcomes likelier by at least 1.5. Outcomes by chance seem to gain from this, too, so each change has a price of 1 in the
+ * comparison with chance.
+ *
  * The search avoids points with p below 0.8: the shortfall is 1 − min(1, p / 0.8). If the objective improves
  * beyond the border of a failing region, the search therefore spends about every fourth evaluation on
  * locating that border. All of this is ours. */
@@ -58,12 +63,12 @@ double bandit_feasibility_evidence(const bandit_feasibility *feasibility);
  * those of `failed` (n_failed, ascending) that are not among them have failed. If there are more than
  * BANDIT_FEASIBILITY_MOST, the last ones count, because the arms of a space are in the order of their first
  * visit. The order of candidates means nothing: with `spread`, outcomes spaced evenly over both kinds count.
- * A distance of 1 is a lengthscale of the kernel, but at most 1. There are no outcomes if nothing failed, and with
- * `judges` (since revision 3) if chance explains the failures as well. Errors: BANDIT_NO_MEMORY. */
+ * A distance of 1 is a lengthscale of the kernel, but at most 1; in revision 5, scales are then chosen. There are no
+ * outcomes if nothing failed, and since revision 3 if chance explains the failures as well. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_feasibility_learn_arms(bandit_feasibility *feasibility, const bandit_arms *arms,
                                             const bandit_kernel *kernel, const bandit_arm_sum *sums,
                                             size_t n_sums, const uint32_t *failed, size_t n_failed,
-                                            bool spread, bool judges, bandit_error *err);
+                                            bool spread, size_t revision, bandit_error *err);
 void bandit_feasibility_clear(bandit_feasibility *feasibility);
 size_t bandit_feasibility_memory(const bandit_feasibility *feasibility);
 

@@ -274,21 +274,19 @@ static void chance_is_told_from_place(void **state)
     assert_true(mistaken <= 16);
 }
 
-/* Outcomes of candidates: how many count, with and without a judgement. */
-static size_t counting(rule *fails, bool spread, bool judges)
+/* What is learned of the outcomes of candidates. */
+static void learn(bandit_feasibility *f, rule *fails, bool spread, size_t revision, uint64_t random)
 {
     enum { N = 120 };
     static const double lengthscale[] = {1.0};
     const bandit_kernel kernel = {
         .type = BANDIT_KERNEL_GAUSSIAN, .lengthscales = lengthscale, .n_lengthscales = 1};
-    bandit_feasibility f = {0};
     bandit_error err = {0};
     bandit_arms *arms;
     bandit_arm_sum sums[N];
     uint32_t failed[N];
     double rows[N * D];
     size_t n_sums = 0, n_failed = 0;
-    uint64_t random = 3;
     for (size_t i = 0; i < N * (size_t)D; i++)
         rows[i] = dense_uniform(&random);
     assert_int_equal(bandit_arms_new(&arms, N, D, &err), BANDIT_OK);
@@ -301,12 +299,18 @@ static size_t counting(rule *fails, bool spread, bool judges)
             sums[n_sums++] = (bandit_arm_sum){.arm = i, .count = 1};
     }
     assert_true(n_failed > 5);
-    assert_int_equal(bandit_feasibility_learn_arms(&f, arms, &kernel, sums, n_sums, failed, n_failed, spread,
-                                                   judges, &err),
+    assert_int_equal(bandit_feasibility_learn_arms(f, arms, &kernel, sums, n_sums, failed, n_failed, spread,
+                                                   revision, &err),
                      BANDIT_OK);
+    bandit_arms_free(arms);
+}
+
+static size_t counting(rule *fails, bool spread, size_t revision)
+{
+    bandit_feasibility f = {0};
+    learn(&f, fails, spread, revision, 3);
     size_t n = f.n;
     bandit_feasibility_clear(&f);
-    bandit_arms_free(arms);
     return n;
 }
 
@@ -314,18 +318,58 @@ static void outcomes_by_chance_do_not_count(void **state)
 {
     (void)state;
     for (int spread = 0; spread < 2; spread++) {
-        assert_int_equal(counting(in_a_ball, spread, true), 120);
-        assert_int_equal(counting(one_in_ten, spread, false), 120);
-        assert_int_equal(counting(one_in_ten, spread, true), 0);
+        assert_int_equal(counting(one_in_ten, spread, 2), 120);
+        for (size_t revision = 3; revision <= 5; revision++) {
+            assert_int_equal(counting(in_a_ball, spread, revision), 120);
+            assert_int_equal(counting(one_in_ten, spread, revision), 0);
+        }
     }
+}
+
+/* Stripes across one of the coordinates. */
+static bool in_a_stripe(const double *x, uint64_t *random)
+{
+    (void)random;
+    return sin(20.0 * x[1]) > 0.5;
+}
+
+/* Of many points, how many are avoided although they do not fail, or the other way round. */
+static size_t misjudged(rule *fails, size_t revision)
+{
+    size_t n = 0;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        bandit_feasibility f = {0};
+        uint64_t random = 100 + seed;
+        learn(&f, fails, false, revision, seed);
+        for (size_t i = 0; i < 200; i++) {
+            double x[D];
+            for (size_t j = 0; j < D; j++)
+                x[j] = dense_uniform(&random);
+            n += fails(x, &random) != (bandit_feasibility_shortfall(&f, x, NULL) > 0.0);
+        }
+        bandit_feasibility_clear(&f);
+    }
+    return n;
+}
+
+static void the_coordinates_that_matter_are_found(void **state)
+{
+    (void)state;
+    assert_true(misjudged(in_a_stripe, 4) > 250);
+    assert_true(misjudged(in_a_stripe, 5) < 130);
+    assert_true(misjudged(in_a_ball, 5) <= misjudged(in_a_ball, 4) + 20);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_the_definition),         cmocka_unit_test(gradients_are_slopes),
-        cmocka_unit_test(what_is_avoided),           cmocka_unit_test(evidence_by_the_definition),
-        cmocka_unit_test(chance_is_told_from_place), cmocka_unit_test(outcomes_by_chance_do_not_count),
+        cmocka_unit_test(by_the_definition),
+        cmocka_unit_test(gradients_are_slopes),
+        cmocka_unit_test(what_is_avoided),
+        cmocka_unit_test(evidence_by_the_definition),
+        cmocka_unit_test(chance_is_told_from_place),
+        cmocka_unit_test(outcomes_by_chance_do_not_count),
+        cmocka_unit_test(the_coordinates_that_matter_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
