@@ -43,9 +43,12 @@ bandit_status bandit_space_thin(uint32_t *dictionary, size_t *n_dictionary, cons
                                 const bandit_ledger *ledger, bandit_error *err)
 {
     size_t n = ledger->n;
+    bandit_status status =
+        bandit_engine_check_memory(engine, (double)n * (BANDIT_KEPT_MEMBERS + 4) * sizeof(double), err);
+    if (status != BANDIT_OK)
+        return status;
     uint32_t *arms = bandit_alloc(n, sizeof *arms);
     double *weights = bandit_alloc(2 * n, sizeof *weights);
-    bandit_status status = BANDIT_OK;
     if (!arms || !weights) {
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
         goto out;

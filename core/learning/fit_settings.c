@@ -4,6 +4,7 @@
 
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
+#include "core/learning/sample.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,9 +12,7 @@
 
 enum {
     MOST_LENGTHSCALES = 100, /* with more, one lengthscale for all features */
-    EACH_TIME = 100,         /* warped rewards: up to this many, each new one makes a fit due */
-    EXACT_FROM = 256,
-    EXACT_EVERY = 128 /* rewards, if fits to many are exact: as many as the newest of sample_arms.c */
+    EACH_TIME = 100          /* warped rewards: up to this many, each new one makes a fit due */
 };
 
 /* sqrt(12) standard deviations, which is the range of a uniform feature; 1 for a constant feature. */
@@ -215,8 +214,8 @@ bool bandit_refit_is_due(const bandit_fit_settings *settings, const bandit_fitte
     uint64_t t = fitted->fitted_on;
     if (fitted->warped && t < EACH_TIME)
         return observations > t;
-    if (settings->all_exact && t >= EXACT_FROM)
-        return observations >= t + EXACT_EVERY;
+    if (settings->all_exact && t >= BANDIT_SAMPLE_EXACT)
+        return observations >= t + BANDIT_SAMPLE_NEWEST;
     uint64_t next = t < 8 ? t + 1 : t < 256 ? t + t / 6 : t < 1024 ? t + t / 2 : 2 * t;
     return observations >= next;
 }

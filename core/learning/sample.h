@@ -8,6 +8,7 @@
 
 enum {
     BANDIT_SAMPLE_EXACT = 256,      /* up to this many arms are fitted exactly */
+    BANDIT_SAMPLE_NEWEST = 128,     /* of more arms, with all_exact, so many of the newest */
     BANDIT_SAMPLE_EVALUATIONS = 60, /* of the objective, in an exact fit */
     BANDIT_SAMPLE_FAR = 20          /* rewards to warp that are further above the median are far, in scales */
 };

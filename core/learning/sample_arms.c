@@ -3,7 +3,7 @@
  * Usually these are up to MOST_ARMS, every n-th, with inducing points. Then 128 points must explain all of them, and
  * what they do not explain counts as noise. Near an optimum, where a search has many results close together, this noise is
  * orders of magnitude above the true one: the digits of the best values disappear in it, and the search stands still. So
- * settings->all_exact fits BANDIT_SAMPLE_EXACT arms exactly instead: the newest ones, which a search has placed where the
+ * settings->all_exact fits BANDIT_SAMPLE_EXACT arms exactly instead: the newest ones (arms are in the order of their first visit), which a search has placed where the
  * digits matter, and as many others, evenly. They are not chosen by their rewards, because the best of many noisy rewards
  * are lucky. A few more arms, with the best rewards, are only there to be judged: a wrong reward among them would lead the
  * search. All of this is ours. */
@@ -14,7 +14,6 @@
 
 enum {
     MOST_ARMS = 1000, /* with inducing points */
-    NEWEST = 128,     /* arms, in the order of their first visit */
     BEST = 8
 };
 
@@ -27,7 +26,7 @@ static void take_every_nth(bandit_sample *s, const bandit_ledger *ledger)
 
 static void take_newest(bandit_sample *s, const bandit_ledger *ledger)
 {
-    size_t old = ledger->n - NEWEST, others = BANDIT_SAMPLE_EXACT - NEWEST;
+    size_t old = ledger->n - BANDIT_SAMPLE_NEWEST, others = BANDIT_SAMPLE_EXACT - BANDIT_SAMPLE_NEWEST;
     for (size_t i = 0; i < others; i++)
         s->takes[i * old / others] = true;
     for (size_t i = old; i < ledger->n; i++)

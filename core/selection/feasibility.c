@@ -186,9 +186,9 @@ static double likelihood(const bandit_feasibility *f, const pairs *p, const doub
 static double likelihood_near(const bandit_feasibility *f, const pairs *p, const double *distances,
                               double *bandwidth)
 {
-    double best = -INFINITY;
+    double best = -INFINITY, now = f->bandwidth;
     for (int step = -1; step <= 1; step++) {
-        double tried = ldexp(f->bandwidth, step);
+        double tried = ldexp(now, step);
         double value = tried > 1.0 || tried < ldexp(1.0, -MOST_HALVINGS) ? -INFINITY
                                                                          : likelihood(f, p, distances, tried);
         if (value > best) {
@@ -257,15 +257,16 @@ static bandit_status choose_scales(bandit_feasibility *f, size_t *changes, bandi
         for (size_t k = 0; k < i; k++, pair++)
             p.now[pair] = squared_distance(f->points + i * d, f->points + k * d, d);
     }
-    double value = likelihood_near(f, &p, p.now, &f->bandwidth);
+    double bandwidth = f->bandwidth, value = likelihood_near(f, &p, p.now, &bandwidth);
+    f->bandwidth = bandwidth;
     for (int sweep = 0; sweep < SWEEPS && (sweep == 0 || *changes > last); sweep++) {
         last = *changes;
         for (size_t j = 0; j < d; j++)
             *changes += change_scale(f, &p, j, &value);
     }
     free(memory);
-    if (*changes > 0)
-        set_bandwidth(f);
+    if (*changes > 0 || n < f->n)
+        set_bandwidth(f); /* for all outcomes */
     return BANDIT_OK;
 }
 

@@ -18,7 +18,7 @@
  * it is more likely that most of the space fails than that evaluations fail anywhere. So by chance a share is at least
  * 0.6, but this lowers the log likelihood by at most 1.5.
  *
- * A region often depends on few of the coordinates, and in others on different lengths than the objective. So since
+ * A region often depends on few of the coordinates, and its border may be sharper than the objective's details. So since
  * revision 5, coordinates are stretched: each in turn by 1/2, 2, 4 or nearly 0, which ignores it, if that makes the newest 128
  * outcomes likelier by at least 1.5. Outcomes by chance seem to gain from this, too, so each change has a price of 1 in the
  * comparison with chance.
