@@ -88,6 +88,7 @@ void bandit_space_engine_close(bandit_engine *engine)
     free(e->means);
     free(e->variances);
     bandit_feasibility_clear(&e->feasibility);
+    bandit_location_prior_clear(&e->prior);
     free(e->failed);
     free(e->shortfall);
 }
@@ -97,7 +98,8 @@ size_t bandit_space_engine_memory(const bandit_engine *engine)
     const bandit_space_engine *e = (const bandit_space_engine *)engine;
     size_t bytes = bandit_maximizer_memory(&e->maximizer) + bandit_grid_memory(&e->grid) +
                    bandit_svgp_sampler_memory(&e->sampler) + bandit_features_memory(&e->features) +
-                   bandit_feasibility_memory(&e->feasibility) + e->capacity_failed * sizeof *e->failed +
+                   bandit_feasibility_memory(&e->feasibility) + bandit_location_prior_memory(&e->prior) +
+                   e->capacity_failed * sizeof *e->failed +
                    (e->capacity_values + e->capacity_means + e->capacity_variances + e->capacity_shortfall +
                     (e->rule->seeks_best ? 4 : 2) * space_of(e)->n) *
                        sizeof(double);

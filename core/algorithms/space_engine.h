@@ -23,6 +23,7 @@
 #include "core/selection/acquisition.h"
 #include "core/selection/confidence.h"
 #include "core/selection/feasibility.h"
+#include "core/selection/location_prior.h"
 
 typedef enum bandit_space_dictionary {
     BANDIT_SPACE_RESAMPLED, /* resampled by ridge leverage scores: [BBKB] */
@@ -106,7 +107,8 @@ struct bandit_space_engine {
     bool has_feasibility;           /* `feasibility` belongs to this batch and to these failures: */
     uint32_t *failed;
     size_t n_failed, capacity_failed;
-    double *shortfall; /* one per point of the grid */
+    double *shortfall;           /* one per point of the grid */
+    bandit_location_prior prior; /* of the next pick */
     double *values, *coded;
     double *leader, *steps;    /* of rules that seek the best point: the point to search beside, and the
                                   largest steps */

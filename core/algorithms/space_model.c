@@ -197,29 +197,13 @@ bool bandit_space_is_silent(const bandit_space_engine *e)
     return bandit_is_silent(&e->base) || (e->rule->seeks_best && e->base.options.lambda < exp(-8.0));
 }
 
-static double number_of_values(const bandit_parameter *p)
-{
-    switch (p->type) {
-    case BANDIT_PARAMETER_DOUBLE:
-        return INFINITY;
-    case BANDIT_PARAMETER_INTEGER:
-        return 1.0 + (p->max - p->min) / (p->step > 0.0 ? p->step : 1.0);
-    case BANDIT_PARAMETER_DISCRETE:
-        return (double)p->n_values;
-    case BANDIT_PARAMETER_CATEGORICAL:
-    case BANDIT_PARAMETER_BOOLEAN:
-        break;
-    }
-    return 0.0; /* it has no neighbours */
-}
-
 bool bandit_space_keeps_apart(const bandit_engine *engine)
 {
     const bandit_space *space = engine->arms->space;
     if (engine->options.in_flight != BANDIT_IN_FLIGHT_SURPASS || !bandit_arms_is_open_space(engine->arms))
         return false;
     for (size_t i = 0; i < space->n; i++) {
-        if (!space->parameters[i].context && number_of_values(&space->parameters[i]) > 100.0)
+        if (!space->parameters[i].context && bandit_is_fine(&space->parameters[i]))
             return true;
     }
     return false;

@@ -89,17 +89,20 @@ double bandit_space_penalty(const bandit_space_engine *e, const bandit_space_bat
     return 10.0 * (fmax(0.0, high - low) + (1.0 + b->width) * deviation);
 }
 
-static void subtract_penalty(const bandit_space_objective *c, const double *features, size_t n,
-                             double *values)
+/* Adds the prior of the location, and subtracts the penalty. */
+static void adjust(const bandit_space_objective *c, const double *features, size_t n, double *values)
 {
     size_t d = bandit_arms_dimension(c->e->base.arms);
+    for (size_t i = 0; i < n; i++)
+        values[i] += bandit_location_prior_log(&c->e->prior, features + i * d, NULL);
     for (size_t i = 0; i < n && c->penalty > 0.0; i++)
         values[i] -= c->penalty * bandit_feasibility_shortfall(&c->e->feasibility, features + i * d, NULL);
 }
 
-static double subtract_slopes(const bandit_space_objective *c, const double *features, double value,
-                              double *gradient)
+static double adjust_slopes(const bandit_space_objective *c, const double *features, double value,
+                            double *gradient)
 {
+    value += bandit_location_prior_log(&c->e->prior, features, gradient);
     if (!(c->penalty > 0.0))
         return value;
     double shortfall = bandit_feasibility_shortfall(&c->e->feasibility, features, c->slope);
@@ -118,7 +121,7 @@ static void acquisition_values(void *context, const double *features, size_t n, 
     for (size_t i = 0; i < n; i++)
         out[i] =
             bandit_acquisition_value(&c->acquisition, c->means[i], needs_variance ? c->variances[i] : 0.0);
-    subtract_penalty(c, features, n, out);
+    adjust(c, features, n, out);
 }
 
 static double acquisition_slopes(void *context, const double *features, double *gradient)
@@ -130,7 +133,7 @@ static double acquisition_slopes(void *context, const double *features, double *
     double value =
         bandit_acquisition_slopes(&c->acquisition, s->mean, fmax(0.0, s->variance), &by_mean, &by_variance);
     bandit_surface_slope(s, by_mean, by_variance, gradient);
-    return subtract_slopes(c, features, value, gradient);
+    return adjust_slopes(c, features, value, gradient);
 }
 
 static void sample_values(void *context, const double *features, size_t n, double *out)
@@ -150,7 +153,7 @@ static void sample_values(void *context, const double *features, size_t n, doubl
         for (size_t lane = 0; lane < lanes; lane++)
             out[first + lane] += sampler->alpha * values[lane];
     }
-    subtract_penalty(c, features, n, out);
+    adjust(c, features, n, out);
 }
 
 static double sample_slopes(void *context, const double *features, double *gradient)
@@ -163,7 +166,7 @@ static double sample_slopes(void *context, const double *features, double *gradi
     value += sampler->alpha * bandit_features_slopes(&c->e->features, &sampler->draw, features, prior);
     for (size_t j = 0; j < d; j++)
         gradient[j] += sampler->alpha * prior[j];
-    return subtract_slopes(c, features, value, gradient);
+    return adjust_slopes(c, features, value, gradient);
 }
 
 bandit_objective bandit_space_objective_functions(bandit_space_objective *c)

@@ -71,6 +71,23 @@ uint64_t bandit_space_values(const bandit_parameter *p)
     return 2;
 }
 
+bool bandit_is_fine(const bandit_parameter *p)
+{
+    const double many = 100.0;
+    switch (p->type) {
+    case BANDIT_PARAMETER_DOUBLE:
+        return true;
+    case BANDIT_PARAMETER_INTEGER:
+        return 1.0 + (p->max - p->min) / (p->step > 0.0 ? p->step : 1.0) > many;
+    case BANDIT_PARAMETER_DISCRETE:
+        return (double)p->n_values > many;
+    case BANDIT_PARAMETER_CATEGORICAL:
+    case BANDIT_PARAMETER_BOOLEAN:
+        break;
+    }
+    return false; /* it has no neighbours */
+}
+
 double bandit_space_value(const bandit_space *s, size_t i, uint64_t k)
 {
     const bandit_parameter *p = &s->parameters[i];

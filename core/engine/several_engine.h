@@ -16,6 +16,7 @@
 #include "core/base/bound_heap.h"
 #include "core/search/maximize.h"
 #include "core/selection/joint.h"
+#include "core/selection/location_prior.h"
 
 /* For picks among candidates; current while `ready`. */
 typedef struct bandit_several_list {
@@ -44,6 +45,7 @@ typedef struct bandit_several_space {
                       * these, the picks in flight (several_context.c) */
     double *values, *coded, *leader, *steps, *shortfall, *slope;
     bandit_feasibility feasibility;
+    bandit_location_prior prior; /* of the next pick */
     size_t capacity_known, capacity_values, capacity_shortfall;
 } bandit_several_space;
 

@@ -39,6 +39,7 @@ void bandit_several_space_clear(bandit_several_space *s)
         bandit_surface_clear(&s->known[j]);
     }
     bandit_feasibility_clear(&s->feasibility);
+    bandit_location_prior_clear(&s->prior);
     free(s->known_on_grid);
     free(s->values);
     free(s->fixed);
@@ -49,6 +50,7 @@ void bandit_several_space_clear(bandit_several_space *s)
 size_t bandit_several_space_memory(const bandit_several_space *s)
 {
     size_t bytes = bandit_maximizer_memory(&s->maximizer) + bandit_feasibility_memory(&s->feasibility) +
+                   bandit_location_prior_memory(&s->prior) +
                    (s->capacity_known + s->capacity_values + s->capacity_shortfall) * sizeof(double);
     for (size_t j = 0; j < BANDIT_MOST_METRICS; j++)
         bytes += bandit_grid_memory(&s->grids[j]) + bandit_surface_memory(&s->known[j]);
@@ -131,7 +133,9 @@ static void values(void *context, const double *features, size_t n, double *out)
         for (size_t j = 0; j < e->n; j++)
             set_outlook(e, j, c->means[j * room + i], c->variances[j * room + i],
                         is_bounded(e, j) ? c->known[j * room + i] : 1.0, &at);
-        out[i] = bandit_joint_value(&e->joint, &at, NULL) - PENALTY * shortfall(e, features + i * d, NULL);
+        out[i] = bandit_joint_value(&e->joint, &at, NULL) +
+                 bandit_location_prior_log(&e->space.prior, features + i * d, NULL) -
+                 PENALTY * shortfall(e, features + i * d, NULL);
     }
 }
 
@@ -168,6 +172,7 @@ static double slopes(void *context, const double *features, double *gradient)
         for (size_t i = 0; i < d; i++)
             gradient[i] += part[i];
     }
+    value += bandit_location_prior_log(&e->space.prior, features, gradient);
     double short_by = shortfall(e, features, part);
     for (size_t i = 0; short_by > 0.0 && i < d; i++)
         gradient[i] -= PENALTY * part[i];
@@ -281,7 +286,7 @@ bandit_status bandit_several_make_grid(bandit_several_engine *e, const double *f
 static bandit_status grid_values(bandit_several_engine *e, bandit_error *err)
 {
     bandit_several_space *s = &e->space;
-    size_t n = s->maximizer.n_grid;
+    size_t n = s->maximizer.n_grid, d = e->base.arms->space->dimension;
     bandit_status status = BANDIT_OK;
     for (size_t j = 0; status == BANDIT_OK && j < e->n; j++)
         status = bandit_grid_update(&s->grids[j], &batch_of(e, j)->surface, err);
@@ -290,7 +295,9 @@ static bandit_status grid_values(bandit_several_engine *e, bandit_error *err)
         for (size_t j = 0; j < e->n; j++)
             set_outlook(e, j, s->grids[j].mean[i], s->grids[j].variance[i],
                         is_bounded(e, j) ? s->known_on_grid[j * n + i] : 1.0, &at);
-        s->values[i] = bandit_joint_value(&e->joint, &at, NULL) - PENALTY * s->shortfall[i];
+        s->values[i] = bandit_joint_value(&e->joint, &at, NULL) +
+                       bandit_location_prior_log(&s->prior, s->maximizer.features + i * d, NULL) -
+                       PENALTY * s->shortfall[i];
     }
     return status;
 }
@@ -348,6 +355,18 @@ bool bandit_several_is_silent(const bandit_several_engine *e)
     return all;
 }
 
+/* Sets the prior of a pick, whose leader is the point that it looks beside. Two of three picks heed it, and with one
+ * objective every second, as in space_picks.c. */
+static bandit_status set_prior(bandit_several_engine *e, uint64_t number, bandit_error *err)
+{
+    bandit_several_space *s = &e->space;
+    s->prior.n = 0;
+    bool heeded = e->joint.k > 1 ? number % 3 != 2 : number % 2 == 0;
+    if (e->base.options.revision < BANDIT_SINCE_LOCATION_PRIOR || !heeded || !s->maximizer.beside)
+        return BANDIT_OK;
+    return bandit_location_prior_set(&s->prior, e->base.arms->space, s->maximizer.beside, err);
+}
+
 /* Sets the objective of the next pick, and its values on the grid. */
 static bandit_status start_choice(bandit_several_engine *e, const bandit_select_limits *limits, choice *c,
                                   bandit_error *err)
@@ -356,9 +375,14 @@ static bandit_status start_choice(bandit_several_engine *e, const bandit_select_
     bandit_status status = bandit_several_in_context(e, limits->fixed)
                                ? bandit_several_join_context(e, limits->fixed, err)
                                : bandit_several_join(e, err);
-    s->widening = status == BANDIT_OK ? widening(e, e->base.batch + batch_of(e, 0)->n_picks) : 1.0;
+    uint64_t number = e->base.batch + batch_of(e, 0)->n_picks;
+    s->widening = status == BANDIT_OK ? widening(e, number) : 1.0;
     if (status == BANDIT_OK)
         status = bandit_several_make_grid(e, limits->fixed, err);
+    if (status == BANDIT_OK) {
+        look_beside_front(e, number);
+        status = set_prior(e, number, err);
+    }
     if (status == BANDIT_OK)
         status = learn_failures(e, limits, err);
     if (status == BANDIT_OK)
@@ -391,7 +415,6 @@ static bandit_status choose_within(bandit_several_engine *e, const bandit_select
                                      s->coded, found, err);
     if (status != BANDIT_OK || *found)
         return status;
-    look_beside_front(e, e->base.batch + n_picks);
     const bandit_objective objective = {&c, values, slopes, accepts};
     for (int attempt = 0; status == BANDIT_OK && attempt < 2 && !*found; attempt++) {
         c.strict = attempt == 0;

@@ -38,7 +38,8 @@ typedef struct bandit_reason {
     double mean[BANDIT_MOST_METRICS], variance[BANDIT_MOST_METRICS];
     double left;      /* of the first metric: the share of the prior's variance that is left */
     double score;     /* what the rule maximizes, in the units of the model, less the penalty */
-    double penalty;   /* taken off a bound, a sample or a mean where evaluations fail; otherwise 0 */
+    double penalty;   /* taken off a bound, a sample or a mean where evaluations fail, and off an improvement
+                         by the prior of the location; otherwise 0 */
     double width;     /* of an upper bound, in Bayesian standard deviations */
     double incumbent; /* the mean to improve on, in reward units */
     /* By how much the rule expects the arm to exceed the incumbent, in the units of the model: what its mean

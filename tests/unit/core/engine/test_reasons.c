@@ -62,7 +62,7 @@ static void check_split(const bandit_reason *y, bool in_model_units)
 {
     double sum = y->promise + y->ignorance;
     if (y->rule == BANDIT_REASON_IMPROVEMENT && y->score > -200.0)
-        assert_near(log(sum), y->score, 1e-6 * (1.0 + fabs(y->score)));
+        assert_near(log(sum), y->score + y->penalty, 1e-6 * (1.0 + fabs(y->score)));
     else if ((y->rule == BANDIT_REASON_BOUND || y->rule == BANDIT_REASON_SAMPLE ||
               y->rule == BANDIT_REASON_MEAN) &&
              in_model_units)
@@ -92,7 +92,7 @@ static void check_pick(reasoned *r, const bandit_pick *picks, size_t n)
             of_arm.incumbent != of_pick.incumbent)
             continue;
         assert_int_equal(of_arm.rule, of_pick.rule);
-        r->penalized += of_arm.penalty > 0.0;
+        r->penalized += of_arm.penalty > 0.0 && of_arm.rule != BANDIT_REASON_IMPROVEMENT;
         if (of_arm.n == 1 && of_arm.rule != BANDIT_REASON_IMPROVEMENT)
             check_split(&of_arm, !r->options.standardize_rewards);
         double slack = small_is_open(r->set) ? 1e-6 * (1.0 + fabs(of_arm.score)) : 0.0;

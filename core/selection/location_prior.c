@@ -1,0 +1,54 @@
+#include "core/selection/location_prior.h"
+
+#include "core/base/allocate.h"
+
+#include <stdlib.h>
+
+/* A number is at a border if it is no farther from it, as a share of its range. */
+static const double AT_BORDER = 0.0025;
+
+static bool is_at_border(double feature)
+{
+    return feature <= AT_BORDER || feature >= 1.0 - AT_BORDER;
+}
+
+bandit_status bandit_location_prior_set(bandit_location_prior *prior, const bandit_space *space,
+                                        const double *leader, bandit_error *err)
+{
+    double *features = bandit_alloc(space->dimension, sizeof *features);
+    prior->n = 0;
+    if (!features ||
+        !bandit_reserve((void **)&prior->features, &prior->capacity, space->n, sizeof *prior->features)) {
+        free(features);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    bandit_space_encode(space, leader, features);
+    for (size_t i = 0; i < space->n; i++)
+        if (bandit_is_fine(&space->parameters[i]) && !is_at_border(features[space->places[i].first]))
+            prior->features[prior->n++] = space->places[i].first;
+    free(features);
+    return BANDIT_OK;
+}
+
+void bandit_location_prior_clear(bandit_location_prior *prior)
+{
+    free(prior->features);
+    *prior = (bandit_location_prior){0};
+}
+
+size_t bandit_location_prior_memory(const bandit_location_prior *prior)
+{
+    return prior->capacity * sizeof *prior->features;
+}
+
+double bandit_location_prior_log(const bandit_location_prior *prior, const double *features, double *gradient)
+{
+    double sum = 0.0;
+    for (size_t k = 0; k < prior->n; k++) {
+        double t = 2.0 * features[prior->features[k]] - 1.0;
+        sum -= t * t;
+        if (gradient)
+            gradient[prior->features[k]] -= 4.0 * t;
+    }
+    return sum;
+}

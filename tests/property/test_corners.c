@@ -1,0 +1,161 @@
+/* log_ei in an open space of six numbers: the prior of where the best point lies keeps picks from the corners, and a best point in
+ * a corner is still found. */
+#include "bandit/engine.h"
+#include "bandit/front.h"
+#include "bandit/space.h"
+#include "tests/support/must.h"
+#include "tests/support/several_study.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { D = 6, FIRST = 10, TRIALS = 40 };
+
+/* ---- what is measured ---------------------------------------------------------------------------------- */
+
+/* The front is a quarter of a circle; it is met where the other coordinates are 0.4. */
+static void circle(const double *x, double *y)
+{
+    double far = 1.0;
+    for (size_t i = 1; i < D; i++)
+        far += (x[i] - 0.4) * (x[i] - 0.4);
+    y[0] = -far * cos(1.5707963267948966 * x[0]);
+    y[1] = -far * sin(1.5707963267948966 * x[0]);
+    y[2] = 0.0;
+}
+
+/* Rosenbrock's valley in [-4, 4]^6. The best value is 0. */
+static void valley(const double *x, double *y)
+{
+    y[0] = y[1] = y[2] = 0.0;
+    for (size_t i = 0; i + 1 < D; i++) {
+        double a = 8.0 * x[i] - 4.0, b = 8.0 * x[i + 1] - 4.0;
+        y[0] -= 100.0 * (b - a * a) * (b - a * a) + (1.0 - a) * (1.0 - a);
+    }
+}
+
+/* The best value, 0, is in a corner. */
+static void slope(const double *x, double *y)
+{
+    y[0] = y[1] = y[2] = 0.0;
+    for (size_t i = 0; i < D; i++)
+        y[0] -= (double)(i + 1) * (i % 2 == 0 ? x[i] : 1.0 - x[i]);
+}
+
+/* ---- runs ---------------------------------------------------------------------------------------------- */
+
+static void run(several *s, size_t revision, size_t objectives, several_measured *measure, size_t batch,
+                size_t trials)
+{
+    const bandit_metric metrics[] = {several_objective(-1.1), several_objective(-1.1)};
+    bandit_error err;
+    several_open_cube(s, D, 5, metrics, 2, measure);
+    bandit_engine_free(s->engine);
+    s->options.revision = revision;
+    s->options.in_flight = BANDIT_IN_FLIGHT_SURPASS;
+    if (objectives == 1) {
+        s->options.metrics = NULL;
+        s->options.n_metrics = 0;
+    }
+    must(bandit_engine_new(&s->engine, s->arms, &s->options, 0, &err), &err);
+    several_run(s, trials, batch);
+}
+
+/* The share of the coordinates of the trials after the first ones that are at a border. */
+static double share_at_border(const several *s)
+{
+    size_t at_border = 0;
+    for (size_t i = FIRST; i < s->n; i++) {
+        double x[SEVERAL_SIDES];
+        bandit_arms_coded(s->arms, s->picks[i].arm, x);
+        for (size_t j = 0; j < D; j++)
+            at_border += x[j] <= 0.0 || x[j] >= 1.0;
+    }
+    return (double)at_border / (double)((s->n - FIRST) * D);
+}
+
+static double volume_of(const several *s)
+{
+    double points[2 * SEVERAL_MOST], volume;
+    const double reference[2] = {-1.1, -1.1};
+    for (size_t i = 0; i < s->n; i++)
+        memcpy(points + 2 * i, s->values[i], 2 * sizeof *points);
+    must(bandit_hypervolume(&volume, points, s->n, 2, reference, NULL), NULL);
+    return volume;
+}
+
+static double best_of(const several *s)
+{
+    double best = -INFINITY;
+    for (size_t i = 0; i < s->n; i++)
+        best = fmax(best, s->values[i][0]);
+    return best;
+}
+
+/* ---- tests --------------------------------------------------------------------------------------------- */
+
+/* The largest volume is 1.21 − pi / 4. */
+static void two_objectives_are_not_sought_in_corners(void **state)
+{
+    several before, now;
+    (void)state;
+    run(&before, 5, 2, circle, FIRST, TRIALS);
+    run(&now, 6, 2, circle, FIRST, TRIALS);
+    assert_true(share_at_border(&now) < 0.5 * share_at_border(&before));
+    assert_true(volume_of(&now) > 1.25 * volume_of(&before));
+    several_close(&before);
+    several_close(&now);
+}
+
+static double log_prior_of(const double *x)
+{
+    double sum = 0.0;
+    for (size_t j = 0; j < D; j++)
+        sum -= (2.0 * x[j] - 1.0) * (2.0 * x[j] - 1.0);
+    return sum;
+}
+
+/* With the same results, the pick after the design is the same with and without the prior, and the next one is not. */
+static void every_second_pick_heeds_the_prior(void **state)
+{
+    several before, now;
+    (void)state;
+    run(&before, 5, 1, valley, FIRST, FIRST + 2);
+    run(&now, 6, 1, valley, FIRST, FIRST + 2);
+    for (size_t i = 0; i < FIRST + 2; i++) {
+        double x[SEVERAL_SIDES], y[SEVERAL_SIDES];
+        bandit_arms_coded(before.arms, before.picks[i].arm, x);
+        bandit_arms_coded(now.arms, now.picks[i].arm, y);
+        if (i <= FIRST)
+            assert_memory_equal(x, y, D * sizeof *x);
+        else
+            assert_true(log_prior_of(y) > log_prior_of(x));
+    }
+    several_close(&before);
+    several_close(&now);
+}
+
+static void a_best_corner_is_found(void **state)
+{
+    several s;
+    (void)state;
+    run(&s, 6, 1, slope, 1, TRIALS);
+    assert_true(best_of(&s) > -1e-9);
+    several_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_objectives_are_not_sought_in_corners),
+        cmocka_unit_test(every_second_pick_heeds_the_prior),
+        cmocka_unit_test(a_best_corner_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
