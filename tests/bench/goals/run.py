@@ -10,7 +10,7 @@ first used.
 
 Prints the quartiles over the seeds of the share of the largest hypervolume (of the hypervolume itself where that is
 unknown), or of how far the best feasible value is from the best known one, and the CPU time per trial, banditd's being that
-of its server."""
+of its server. Then, on how many problems each sampler is best or tied."""
 
 import argparse
 import functools
@@ -270,8 +270,17 @@ def figures(values):
     return f"{low} **{middle}** {high}"
 
 
+def shown_runs(given):
+    """The first trials of a longer run count as well: no sampler knows when its run will end."""
+    found = {}
+    for run in sorted(all_runs(given).values(), key=lambda run: -run["trials"]):
+        if run["batch"] == given.batch and run["trials"] >= given.trials:
+            found[run["sampler"], run["version"], run["problem"], run["seed"]] = run
+    return list(found.values())
+
+
 def report(given):
-    runs = [run for run in all_runs(given).values() if run["batch"] == given.batch and run["trials"] == given.trials]
+    runs = shown_runs(given)
     shown = [n for n in SHOWN if n <= given.trials]
     print("| problem | sampler | seeds | " + " | ".join(map(str, shown)) + " | CPU ms per trial |\n|---" + "|---" * (len(shown) + 3) + "|")
     for problem in problems_of(given):
@@ -281,6 +290,15 @@ def report(given):
                 cells = [figures([run["reached"][str(n)] for run in own]) for n in shown]
                 asked = statistics.median(run["ms"] for run in own)
                 print(f"| {problem.name} | {f'{label} {version}'.strip()} | {len(own)} | " + " | ".join(cells) + f" | {asked:.1f} |")
+    print(flush=True)
+    several, build = {problem.name: problem.objectives > 1 for problem in problems_of(given)}, label_of("banditd", given)
+    runs = [run for run in runs if run["sampler"] == build or not run["sampler"].startswith("banditd")]
+    compared = [
+        {"sampler": run["sampler"], "problem": run["problem"], "larger_is_better": several[run["problem"]],
+         "reached": {n: run["reached"][str(n)] for n in shown}}
+        for run in runs if run["problem"] in several
+    ]  # fmt: skip
+    subprocess.run([python_of("tasks"), HERE / "tied.py"], input=json.dumps(compared), text=True, check=True)
 
 
 def main():
