@@ -203,7 +203,7 @@ bool bandit_space_keeps_apart(const bandit_engine *engine)
     if (engine->options.in_flight != BANDIT_IN_FLIGHT_SURPASS || !bandit_arms_is_open_space(engine->arms))
         return false;
     for (size_t i = 0; i < space->n; i++) {
-        if (!space->parameters[i].context && bandit_is_fine(&space->parameters[i]))
+        if (!space->parameters[i].context && bandit_is_nearly_continuous(&space->parameters[i]))
             return true;
     }
     return false;

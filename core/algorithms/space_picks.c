@@ -168,7 +168,7 @@ static bandit_acquisition acquisition_of(const bandit_space_engine *e, const ban
 
 /* If the search seeks the best point, some ascents start beside the leader, with steps of at most half a
  * lengthscale. */
-static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch *b)
+static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch *b, uint32_t leader)
 {
     const bandit_kernel *kernel = &e->base.options.kernel;
     const bandit_space *space = space_of(e);
@@ -179,23 +179,24 @@ static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch 
         size_t j = kernel->n_lengthscales > 1 ? space->places[i].first : 0;
         e->steps[i] = 0.5 * fmin(1.0, kernel->n_lengthscales > 0 ? kernel->lengthscales[j] : 1.0);
     }
+    bandit_arms_coded(e->base.arms, leader, e->leader);
     e->maximizer.beside = e->leader;
     e->maximizer.steps = e->steps;
 }
 
-/* Sets e->leader, and the prior of the next pick. Every second pick heeds it; the picks between them find a best point
- * that is at a border. */
-static bandit_status set_prior(bandit_space_engine *e, const bandit_space_batch *b, const aim *at,
-                               const bandit_acquisition *acquisition, bandit_error *err)
+/* Sets the prior of the next pick. Every second pick heeds it; the picks between them find a best point that is at a
+ * border. Overwrites `features`, of one point. */
+static bandit_status set_prior(bandit_space_engine *e, const bandit_space_batch *b,
+                               const bandit_acquisition *acquisition, uint32_t leader, double *features,
+                               bandit_error *err)
 {
+    bool heeded = b->has_model && e->rule->seeks_best && acquisition->kind == BANDIT_ACQUIRE_IMPROVEMENT &&
+                  (e->base.batch + b->n_picks) % 2 == 0;
     e->prior.n = 0;
-    if (!e->rule->seeks_best || !b->has_model)
+    if (!heeded || e->base.options.revision < BANDIT_SINCE_LOCATION_PRIOR)
         return BANDIT_OK;
-    bandit_arms_coded(e->base.arms, at->leader, e->leader);
-    if (e->base.options.revision < BANDIT_SINCE_LOCATION_PRIOR ||
-        acquisition->kind != BANDIT_ACQUIRE_IMPROVEMENT || (e->base.batch + b->n_picks) % 2 != 0)
-        return BANDIT_OK;
-    return bandit_location_prior_set(&e->prior, space_of(e), e->leader, err);
+    bandit_space_features_of(e->base.arms, leader, features);
+    return bandit_location_prior_set(&e->prior, space_of(e), features, err);
 }
 
 /* Sets the objective of the next pick, and at->incumbent and at->leader as at->of_word says. Needs the grid, and memory
@@ -226,7 +227,7 @@ static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
                                   .slope = features};
     c->penalty = bandit_space_penalty(e, b, &c->acquisition);
     *objective = bandit_space_objective_functions(c);
-    status = set_prior(e, b, at, &c->acquisition, err);
+    status = set_prior(e, b, &c->acquisition, at->leader, features, err);
     if (!e->rule->samples || status != BANDIT_OK)
         return status;
     status =
@@ -247,7 +248,7 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
     bandit_status status = start_choice(e, b, limits, &at, &c, &objective, err);
     if (status != BANDIT_OK)
         return status;
-    look_beside_leader(e, b);
+    look_beside_leader(e, b, at.leader);
     size_t n = e->maximizer.n_grid, d = bandit_arms_dimension(e->base.arms);
     if (e->rule->samples)
         objective.values(&c, e->maximizer.features, n, e->values);

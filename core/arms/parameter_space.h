@@ -61,7 +61,7 @@ static inline bool bandit_has_plain_words(const bandit_space *space, size_t para
 
 /* Whether the parameter is a number that is continuous or has more than a hundred values. The values of others are those of
  * a grid: neighbours are different settings. */
-bool bandit_is_fine(const bandit_parameter *parameter);
+bool bandit_is_nearly_continuous(const bandit_parameter *parameter);
 
 /* Of a parameter with words, whether with properties or not. */
 static inline size_t bandit_number_of_words(const bandit_space *space, size_t parameter)

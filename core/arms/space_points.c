@@ -71,7 +71,7 @@ uint64_t bandit_space_values(const bandit_parameter *p)
     return 2;
 }
 
-bool bandit_is_fine(const bandit_parameter *p)
+bool bandit_is_nearly_continuous(const bandit_parameter *p)
 {
     const double many = 100.0;
     switch (p->type) {

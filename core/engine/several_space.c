@@ -364,7 +364,8 @@ static bandit_status set_prior(bandit_several_engine *e, uint64_t number, bandit
     bool heeded = e->joint.k > 1 ? number % 3 != 2 : number % 2 == 0;
     if (e->base.options.revision < BANDIT_SINCE_LOCATION_PRIOR || !heeded || !s->maximizer.beside)
         return BANDIT_OK;
-    return bandit_location_prior_set(&s->prior, e->base.arms->space, s->maximizer.beside, err);
+    bandit_space_encode(e->base.arms->space, s->maximizer.beside, s->slope);
+    return bandit_location_prior_set(&s->prior, e->base.arms->space, s->slope, err);
 }
 
 /* Sets the objective of the next pick, and its values on the grid. */

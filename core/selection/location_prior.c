@@ -15,18 +15,14 @@ static bool is_at_border(double feature)
 bandit_status bandit_location_prior_set(bandit_location_prior *prior, const bandit_space *space,
                                         const double *leader, bandit_error *err)
 {
-    double *features = bandit_alloc(space->dimension, sizeof *features);
     prior->n = 0;
-    if (!features ||
-        !bandit_reserve((void **)&prior->features, &prior->capacity, space->n, sizeof *prior->features)) {
-        free(features);
+    if (!bandit_reserve((void **)&prior->features, &prior->capacity, space->n, sizeof *prior->features))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t i = 0; i < space->n; i++) {
+        size_t feature = space->places[i].first;
+        if (bandit_is_nearly_continuous(&space->parameters[i]) && !is_at_border(leader[feature]))
+            prior->features[prior->n++] = feature;
     }
-    bandit_space_encode(space, leader, features);
-    for (size_t i = 0; i < space->n; i++)
-        if (bandit_is_fine(&space->parameters[i]) && !is_at_border(features[space->places[i].first]))
-            prior->features[prior->n++] = space->places[i].first;
-    free(features);
     return BANDIT_OK;
 }
 

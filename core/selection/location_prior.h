@@ -25,7 +25,7 @@ typedef struct bandit_location_prior {
     size_t n, capacity;
 } bandit_location_prior; /* {0}: every place is as likely as any other */
 
-/* Sets which numbers count. `leader`, coded, is the point that leads the search. *prior is {0} or used before. Errors:
+/* Sets which numbers count. `leader` has the features of the point that leads the search. *prior is {0} or used before. Errors:
  * BANDIT_NO_MEMORY; then no number counts. */
 bandit_status bandit_location_prior_set(bandit_location_prior *prior, const bandit_space *space,
                                         const double *leader, bandit_error *err);

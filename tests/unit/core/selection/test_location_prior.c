@@ -29,6 +29,14 @@ static bandit_space *make_space(void)
     return space;
 }
 
+static void set_prior(bandit_location_prior *prior, const bandit_space *space, const double *leader)
+{
+    double features[N];
+    bandit_error err = {0};
+    bandit_space_encode(space, leader, features);
+    must(bandit_location_prior_set(prior, space, features, &err), &err);
+}
+
 static double log_at(const bandit_location_prior *prior, const bandit_space *space, const double *coded)
 {
     double features[N];
@@ -36,16 +44,15 @@ static double log_at(const bandit_location_prior *prior, const bandit_space *spa
     return bandit_location_prior_log(prior, features, NULL);
 }
 
-static void fine_numbers_count(void **state)
+static void numbers_of_many_values_count(void **state)
 {
     const double leader[N] = {0.0, 0.01, 50.0, 1.0, 1.0}, middle[N] = {0.0, 0.01, 50.0, 1.0, 0.0},
                  corner[N] = {5.0, 1e-4, 0.0, 1.0, 0.0}, quarter[N] = {2.5, 0.01, 50.0, 100.0, 1.0};
     bandit_space *space = make_space();
     bandit_location_prior prior = {0};
-    bandit_error err = {0};
     (void)state;
     assert_true(log_at(&prior, space, corner) == 0.0); /* none is set */
-    must(bandit_location_prior_set(&prior, space, leader, &err), &err);
+    set_prior(&prior, space, leader);
     assert_int_equal(prior.n, 3);
     assert_true(fabs(log_at(&prior, space, middle)) < 1e-15);
     assert_true(fabs(log_at(&prior, space, corner) + 3.0) < 1e-15);
@@ -60,12 +67,11 @@ static void the_search_is_free_where_the_leader_is_at_a_border(void **state)
                  corner[N] = {5.0, 1.0, 0.0, 1.0, 0.0};
     bandit_space *space = make_space();
     bandit_location_prior prior = {0};
-    bandit_error err = {0};
     (void)state;
-    must(bandit_location_prior_set(&prior, space, leader, &err), &err);
+    set_prior(&prior, space, leader);
     assert_int_equal(prior.n, 1);
     assert_true(fabs(log_at(&prior, space, corner) + 1.0) < 1e-15);
-    must(bandit_location_prior_set(&prior, space, inside, &err), &err);
+    set_prior(&prior, space, inside);
     assert_int_equal(prior.n, 3);
     bandit_location_prior_clear(&prior);
     assert_int_equal(bandit_location_prior_memory(&prior), 0);
@@ -78,9 +84,8 @@ static void the_gradient_is_added(void **state)
     double x[N] = {0.1, 0.8, 0.55, 0.9, 1.0}, gradient[N] = {1.0, 1.0, 1.0, 1.0, 1.0};
     bandit_space *space = make_space();
     bandit_location_prior prior = {0};
-    bandit_error err = {0};
     (void)state;
-    must(bandit_location_prior_set(&prior, space, leader, &err), &err);
+    set_prior(&prior, space, leader);
     double value = bandit_location_prior_log(&prior, x, gradient);
     assert_true(value == bandit_location_prior_log(&prior, x, NULL));
     for (size_t i = 0; i < N; i++) {
@@ -99,7 +104,7 @@ static void the_gradient_is_added(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fine_numbers_count),
+        cmocka_unit_test(numbers_of_many_values_count),
         cmocka_unit_test(the_search_is_free_where_the_leader_is_at_a_border),
         cmocka_unit_test(the_gradient_is_added),
     };
