@@ -16,19 +16,26 @@ static bool is_out(const bandit_space_batch *b, uint32_t arm)
     return false;
 }
 
+bool bandit_space_may_be_picked(const bandit_engine *engine, const bandit_space_batch *b,
+                                const bandit_select_limits *limits, const double *coded, bool strict,
+                                bool silent)
+{
+    size_t arm = bandit_arms_find(engine->arms, coded);
+    if (arm != SIZE_MAX && bandit_is_withheld(limits, (uint32_t)arm))
+        return false;
+    if (!strict || arm == SIZE_MAX)
+        return true;
+    bool once = silent || engine->options.in_flight >= BANDIT_IN_FLIGHT_ONCE;
+    return !(silent && bandit_sum_of(b->ledger.sums, b->ledger.n, (uint32_t)arm)) &&
+           !(once && is_out(b, (uint32_t)arm));
+}
+
 static bool accepts(void *context, const double *coded, const double *features)
 {
     const bandit_space_objective *c = context;
     (void)features;
-    size_t arm = bandit_arms_find(c->e->base.arms, coded);
-    if (arm != SIZE_MAX && bandit_is_withheld(c->limits, (uint32_t)arm))
-        return false;
-    if (!c->strict || arm == SIZE_MAX)
-        return true;
-    bool silent = bandit_space_is_silent(c->e),
-         once = silent || c->e->base.options.in_flight >= BANDIT_IN_FLIGHT_ONCE;
-    return !(silent && bandit_sum_of(c->b->ledger.sums, c->b->ledger.n, (uint32_t)arm)) &&
-           !(once && is_out(c->b, (uint32_t)arm));
+    return bandit_space_may_be_picked(&c->e->base, c->b, c->limits, coded, c->strict,
+                                      bandit_space_is_silent(c->e));
 }
 
 /* ---- where evaluations fail ---------------------------------------------------------------------------- */

@@ -16,6 +16,12 @@ typedef struct bandit_space_objective {
     double *slope; /* dimension: gradient of the shortfall */
 } bandit_space_objective;
 
+/* Whether the point, coded, may be picked. It must not be withheld. `strict` also excludes points in flight if the options
+ * say so, and if there is no reason to measure a point twice (`silent`), points in flight or with a result. */
+bool bandit_space_may_be_picked(const bandit_engine *engine, const bandit_space_batch *batch,
+                                const bandit_select_limits *limits, const double *coded, bool strict,
+                                bool silent);
+
 /* Learns where evaluations fail, unless the failures are unchanged, and computes the shortfall on the grid,
  * which must exist.
  * Errors: BANDIT_NO_MEMORY and those of bandit_feasibility_learn_arms. */

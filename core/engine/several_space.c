@@ -1,5 +1,5 @@
 /* Picks in an open space by the joint acquisition: the search of core/search over one surface per metric. */
-#include "core/engine/several_engine.h"
+#include "core/engine/several_objective.h"
 
 #include "core/algorithms/enumerated.h"
 #include "core/algorithms/space_design.h"
@@ -11,25 +11,6 @@
 #include <string.h>
 
 enum { MOST_STARTS = 1024 };
-
-/* The penalty for a sure failure. Values are logarithms, which are far below 0 where no gain is expected. */
-static const double PENALTY = 1e6;
-
-static bandit_space_engine *leaf_of(const bandit_several_engine *e, size_t j)
-{
-    return (bandit_space_engine *)bandit_several_leaf(e, j);
-}
-
-static bandit_space_batch *batch_of(const bandit_several_engine *e, size_t j)
-{
-    bandit_space_engine *leaf = leaf_of(e, j);
-    return &leaf->batches[leaf->in_force];
-}
-
-static bool is_bounded(const bandit_several_engine *e, size_t j)
-{
-    return e->metrics[j].low > -INFINITY || e->metrics[j].high < INFINITY;
-}
 
 void bandit_several_space_clear(bandit_several_space *s)
 {
@@ -57,25 +38,7 @@ size_t bandit_several_space_memory(const bandit_several_space *s)
     return bytes;
 }
 
-/* ---- values -------------------------------------------------------------------------------------------- */
-
-/* Smaller variances are raised to this one, so that gradients stay finite. */
-static double smallest(const bandit_space_engine *leaf)
-{
-    return 1e-12 * leaf->base.covariance.kappa2;
-}
-
-/* Sets entry j of the outlook from the mean and the variances, as in bandit_acquisition's improvements. */
-static void set_outlook(const bandit_several_engine *e, size_t j, double mean, double now, double known,
-                        bandit_outlook *at)
-{
-    const bandit_space_engine *leaf = leaf_of(e, j);
-    double noise = leaf->base.options.lambda, c = fmax(now, smallest(leaf)), wide = e->space.widening;
-    at->mean[j] = mean;
-    at->now[j] = sqrt(c);
-    at->known[j] = wide * sqrt(fmax(known, smallest(leaf)));
-    at->gain[j] = wide * c / sqrt(c + noise);
-}
+/* ---- tried points -------------------------------------------------------------------------------------- */
 
 bandit_status bandit_several_look_space(bandit_several_engine *e, const uint32_t *arms, size_t n,
                                         double *mean, double *known, bandit_error *err)
@@ -86,13 +49,14 @@ bandit_status bandit_several_look_space(bandit_several_engine *e, const uint32_t
         *features = bandit_alloc((size_t)AT_ONCE * d, sizeof *features);
     bandit_status status = features ? BANDIT_OK : bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     for (size_t j = 0; j < e->n && status == BANDIT_OK && !e->has_joint; j++)
-        status = bandit_surface_start(&e->space.known[j], &batch_of(e, j)->posterior, 0, err);
+        status =
+            bandit_surface_start(&e->space.known[j], &bandit_several_space_batch(e, j)->posterior, 0, err);
     for (size_t first = 0; first < n && status == BANDIT_OK && !bandit_pause(); first += AT_ONCE) {
         size_t rows = n - first < AT_ONCE ? n - first : AT_ONCE;
         for (size_t i = 0; i < rows; i++)
             bandit_space_features_of(e->base.arms, arms[first + i], features + i * d);
         for (size_t j = 0; j < e->n; j++) {
-            double least = smallest(leaf_of(e, j));
+            double least = bandit_several_least_variance(e, j);
             bandit_surface_values(&e->space.known[j], features, rows, means, variances);
             for (size_t i = 0; i < rows; i++) {
                 mean[(first + i) * e->n + j] = means[i];
@@ -102,104 +66,6 @@ bandit_status bandit_several_look_space(bandit_several_engine *e, const uint32_t
     }
     free(features);
     return status;
-}
-
-typedef struct choice {
-    bandit_several_engine *e;
-    const bandit_select_limits *limits;
-    bool strict, silent; /* exclude points in flight if options say so, and repeats if there is no noise */
-    double *means, *variances, *known; /* n metrics x BANDIT_MAXIMIZE_TRIALS each */
-} choice;
-
-static double shortfall(const bandit_several_engine *e, const double *features, double *gradient)
-{
-    const bandit_feasibility *f = &e->space.feasibility;
-    return f->n > 0 ? bandit_feasibility_shortfall(f, features, gradient) : 0.0;
-}
-
-static void values(void *context, const double *features, size_t n, double *out)
-{
-    const choice *c = context;
-    bandit_several_engine *e = c->e;
-    size_t d = bandit_arms_dimension(e->base.arms), room = BANDIT_MAXIMIZE_TRIALS;
-    for (size_t j = 0; j < e->n; j++) {
-        bandit_surface_values(&batch_of(e, j)->surface, features, n, c->means + j * room,
-                              c->variances + j * room);
-        if (is_bounded(e, j))
-            bandit_surface_values(&e->space.known[j], features, n, c->means + j * room, c->known + j * room);
-    }
-    for (size_t i = 0; i < n; i++) {
-        bandit_outlook at;
-        for (size_t j = 0; j < e->n; j++)
-            set_outlook(e, j, c->means[j * room + i], c->variances[j * room + i],
-                        is_bounded(e, j) ? c->known[j * room + i] : 1.0, &at);
-        out[i] = bandit_joint_value(&e->joint, &at, NULL) +
-                 bandit_location_prior_log(&e->space.prior, features + i * d, NULL) -
-                 PENALTY * shortfall(e, features + i * d, NULL);
-    }
-}
-
-static double slopes(void *context, const double *features, double *gradient)
-{
-    const choice *c = context;
-    bandit_several_engine *e = c->e;
-    size_t d = bandit_arms_dimension(e->base.arms);
-    double *part = e->space.slope, wide = e->space.widening;
-    bandit_outlook at = {0};
-    bandit_outlook_slopes by;
-    for (size_t j = 0; j < e->n; j++) {
-        bandit_surface *now = &batch_of(e, j)->surface, *known = &e->space.known[j];
-        bandit_surface_look(now, features);
-        if (is_bounded(e, j))
-            bandit_surface_look(known, features);
-        set_outlook(e, j, now->mean, now->variance, is_bounded(e, j) ? known->variance : 1.0, &at);
-    }
-    double value = bandit_joint_value(&e->joint, &at, &by);
-    for (size_t i = 0; i < d; i++)
-        gradient[i] = 0.0;
-    for (size_t j = 0; j < e->n; j++) {
-        bandit_surface *now = &batch_of(e, j)->surface, *known = &e->space.known[j];
-        double noise = leaf_of(e, j)->base.options.lambda, least = smallest(leaf_of(e, j));
-        double v = at.now[j] * at.now[j], all = v + noise;
-        double by_now =
-            wide * by.gain[j] * (0.5 * v + noise) / (all * sqrt(all)) + by.now[j] * 0.5 / at.now[j];
-        bandit_surface_slope(now, by.mean[j], now->variance >= least ? by_now : 0.0, part);
-        for (size_t i = 0; i < d; i++)
-            gradient[i] += part[i];
-        if (!is_bounded(e, j) || !(known->variance >= least))
-            continue;
-        bandit_surface_slope(known, 0.0, wide * wide * by.known[j] * 0.5 / at.known[j], part);
-        for (size_t i = 0; i < d; i++)
-            gradient[i] += part[i];
-    }
-    value += bandit_location_prior_log(&e->space.prior, features, gradient);
-    double short_by = shortfall(e, features, part);
-    for (size_t i = 0; short_by > 0.0 && i < d; i++)
-        gradient[i] -= PENALTY * part[i];
-    return value - PENALTY * short_by;
-}
-
-static bool is_out(const bandit_several_engine *e, uint32_t arm)
-{
-    for (size_t i = 0; i < e->n_out; i++)
-        if (e->out[i] == arm)
-            return true;
-    return false;
-}
-
-static bool accepts(void *context, const double *coded, const double *features)
-{
-    const choice *c = context;
-    (void)features;
-    size_t arm = bandit_arms_find(c->e->base.arms, coded);
-    if (arm != SIZE_MAX && bandit_is_withheld(c->limits, (uint32_t)arm))
-        return false;
-    if (!c->strict || arm == SIZE_MAX)
-        return true;
-    const bandit_ledger *ledger = &batch_of(c->e, 0)->ledger;
-    bool once = c->silent || c->e->base.options.in_flight >= BANDIT_IN_FLIGHT_ONCE;
-    return !(c->silent && bandit_sum_of(ledger->sums, ledger->n, (uint32_t)arm)) &&
-           !(once && is_out(c->e, (uint32_t)arm));
 }
 
 /* ---- the grid ------------------------------------------------------------------------------------------ */
@@ -237,13 +103,13 @@ static bandit_status learn_failures(bandit_several_engine *e, const bandit_selec
                                     bandit_error *err)
 {
     bandit_several_space *s = &e->space;
-    const bandit_ledger *ledger = &batch_of(e, 0)->ledger;
+    const bandit_ledger *ledger = &bandit_several_space_batch(e, 0)->ledger;
     size_t d = e->base.arms->space->dimension;
     bandit_status status = bandit_feasibility_learn_arms(
         &s->feasibility, e->base.arms, &bandit_several_leaf(e, 0)->options.kernel, ledger->sums, ledger->n,
         limits->failed, limits->n_failed, false, e->base.options.revision, err);
     for (size_t i = 0; status == BANDIT_OK && i < s->maximizer.n_grid; i++)
-        s->shortfall[i] = shortfall(e, s->maximizer.features + i * d, NULL);
+        s->shortfall[i] = bandit_several_shortfall(e, s->maximizer.features + i * d, NULL);
     return status;
 }
 
@@ -251,7 +117,7 @@ bandit_status bandit_several_make_grid(bandit_several_engine *e, const double *f
 {
     bandit_several_space *s = &e->space;
     const bandit_space *space = e->base.arms->space;
-    const bandit_ledger *ledger = &batch_of(e, 0)->ledger;
+    const bandit_ledger *ledger = &bandit_several_space_batch(e, 0)->ledger;
     if (s->ready && same_fixed(e, fixed))
         return BANDIT_OK;
     s->ready = s->of_context = false;
@@ -271,8 +137,9 @@ bandit_status bandit_several_make_grid(bandit_several_engine *e, const double *f
     if (status == BANDIT_OK)
         status = reserve_values(e, err);
     for (size_t j = 0; status == BANDIT_OK && j < e->n; j++) {
-        status = bandit_grid_start(&s->grids[j], &batch_of(e, j)->surface, s->maximizer.features, n, err);
-        if (status == BANDIT_OK && is_bounded(e, j))
+        status = bandit_grid_start(&s->grids[j], &bandit_several_space_batch(e, j)->surface,
+                                   s->maximizer.features, n, err);
+        if (status == BANDIT_OK && bandit_several_is_bounded(e, j))
             bandit_surface_values(&s->known[j], s->maximizer.features, n, NULL, s->known_on_grid + j * n);
     }
     if (status != BANDIT_OK)
@@ -289,15 +156,14 @@ static bandit_status grid_values(bandit_several_engine *e, bandit_error *err)
     size_t n = s->maximizer.n_grid, d = e->base.arms->space->dimension;
     bandit_status status = BANDIT_OK;
     for (size_t j = 0; status == BANDIT_OK && j < e->n; j++)
-        status = bandit_grid_update(&s->grids[j], &batch_of(e, j)->surface, err);
+        status = bandit_grid_update(&s->grids[j], &bandit_several_space_batch(e, j)->surface, err);
     for (size_t i = 0; status == BANDIT_OK && i < n; i++) {
         bandit_outlook at;
         for (size_t j = 0; j < e->n; j++)
-            set_outlook(e, j, s->grids[j].mean[i], s->grids[j].variance[i],
-                        is_bounded(e, j) ? s->known_on_grid[j * n + i] : 1.0, &at);
-        s->values[i] = bandit_joint_value(&e->joint, &at, NULL) +
-                       bandit_location_prior_log(&s->prior, s->maximizer.features + i * d, NULL) -
-                       PENALTY * s->shortfall[i];
+            bandit_several_set_outlook(e, j, s->grids[j].mean[i], s->grids[j].variance[i],
+                                       bandit_several_is_bounded(e, j) ? s->known_on_grid[j * n + i] : 1.0,
+                                       &at);
+        s->values[i] = bandit_several_value(e, &at, s->maximizer.features + i * d, s->shortfall[i]);
     }
     return status;
 }
@@ -332,7 +198,7 @@ static double widening(const bandit_several_engine *e, uint64_t number)
 {
     const double patience = 8.0, widest = 3.0;
     const bandit_joint *joint = &e->joint;
-    const bandit_ledger *ledger = &batch_of(e, 0)->ledger;
+    const bandit_ledger *ledger = &bandit_several_space_batch(e, 0)->ledger;
     size_t leader = 0, visited = 0; /* arms up to the leader; they are in the order of their first visit */
     if (joint->k > 1 || joint->seeks_bounds || number % 4 != 3)
         return 1.0;
@@ -369,14 +235,14 @@ static bandit_status set_prior(bandit_several_engine *e, uint64_t number, bandit
 }
 
 /* Sets the objective of the next pick, and its values on the grid. */
-static bandit_status start_choice(bandit_several_engine *e, const bandit_select_limits *limits, choice *c,
-                                  bandit_error *err)
+static bandit_status start_choice(bandit_several_engine *e, const bandit_select_limits *limits,
+                                  bandit_several_objective *c, bandit_error *err)
 {
     bandit_several_space *s = &e->space;
     bandit_status status = bandit_several_in_context(e, limits->fixed)
                                ? bandit_several_join_context(e, limits->fixed, err)
                                : bandit_several_join(e, err);
-    uint64_t number = e->base.batch + batch_of(e, 0)->n_picks;
+    uint64_t number = e->base.batch + bandit_several_space_batch(e, 0)->n_picks;
     s->widening = status == BANDIT_OK ? widening(e, number) : 1.0;
     if (status == BANDIT_OK)
         status = bandit_several_make_grid(e, limits->fixed, err);
@@ -392,12 +258,12 @@ static bandit_status start_choice(bandit_several_engine *e, const bandit_select_
         return status;
     size_t room = e->n * (size_t)BANDIT_MAXIMIZE_TRIALS;
     double *means = s->values + s->maximizer.n_grid;
-    *c = (choice){.e = e,
-                  .limits = limits,
-                  .silent = bandit_several_is_silent(e),
-                  .means = means,
-                  .variances = means + room,
-                  .known = means + 2 * room};
+    *c = (bandit_several_objective){.e = e,
+                                    .limits = limits,
+                                    .silent = bandit_several_is_silent(e),
+                                    .means = means,
+                                    .variances = means + room,
+                                    .known = means + 2 * room};
     return BANDIT_OK;
 }
 
@@ -406,9 +272,9 @@ static bandit_status choose_within(bandit_several_engine *e, const bandit_select
                                    bandit_error *err)
 {
     bandit_several_space *s = &e->space;
-    const bandit_space_batch *first = batch_of(e, 0);
+    const bandit_space_batch *first = bandit_several_space_batch(e, 0);
     uint64_t n_picks = first->n_picks, most = (uint64_t)1 << 24;
-    choice c;
+    bandit_several_objective c;
     *found = false;
     bandit_status status = start_choice(e, limits, &c, err);
     if (status == BANDIT_OK && bandit_several_is_flat(e))
@@ -416,7 +282,7 @@ static bandit_status choose_within(bandit_several_engine *e, const bandit_select
                                      s->coded, found, err);
     if (status != BANDIT_OK || *found)
         return status;
-    const bandit_objective objective = {&c, values, slopes, accepts};
+    const bandit_objective objective = bandit_several_objective_functions(&c);
     for (int attempt = 0; status == BANDIT_OK && attempt < 2 && !*found; attempt++) {
         c.strict = attempt == 0;
         status =
@@ -429,7 +295,7 @@ static bandit_status choose_within(bandit_several_engine *e, const bandit_select
 static bandit_status choose(bandit_several_engine *e, const bandit_select_limits *limits, bool *found,
                             bandit_error *err)
 {
-    const bandit_space_batch *first = batch_of(e, 0);
+    const bandit_space_batch *first = bandit_several_space_batch(e, 0);
     bandit_select_limits within = *limits;
     double *fixed;
     bandit_status status = bandit_untried_word(&e->base, &first->ledger, first->out, first->n_out, limits,
@@ -446,10 +312,10 @@ bandit_status bandit_several_explain_space(bandit_several_engine *e, uint32_t ar
                                            const bandit_select_limits *limits, bandit_reason *out,
                                            bandit_error *err)
 {
-    const bandit_space_batch *first = batch_of(e, 0);
+    const bandit_space_batch *first = bandit_several_space_batch(e, 0);
     bandit_select_limits within = *limits;
     double *fixed;
-    choice c;
+    bandit_several_objective c;
     bandit_status status = bandit_untried_word_of(&e->base, &first->ledger, first->out, first->n_out, limits,
                                                   e->base.batch + first->n_picks, arm, &fixed, err);
     if (status != BANDIT_OK)
@@ -463,9 +329,10 @@ bandit_status bandit_several_explain_space(bandit_several_engine *e, uint32_t ar
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (status == BANDIT_OK) {
         bandit_space_features_of(e->base.arms, arm, features);
-        values(&c, features, 1, &out->score);
+        const bandit_objective objective = bandit_several_objective_functions(&c);
+        objective.values(&c, features, 1, &out->score);
         for (size_t j = 0; j < e->n; j++) {
-            bandit_surface *now = &batch_of(e, j)->surface;
+            bandit_surface *now = &bandit_several_space_batch(e, j)->surface;
             bandit_surface_look(now, features);
             out->mean[j] = now->mean;
             out->variance[j] = fmax(0.0, now->variance);
@@ -488,7 +355,7 @@ static bandit_stop_rule stop_rule(const bandit_several_engine *e)
 {
     bandit_stop_rule rule = BANDIT_STOP_NONE;
     for (size_t j = 0; j < e->n && rule == BANDIT_STOP_NONE; j++)
-        rule = bandit_space_stop_rule(leaf_of(e, j), batch_of(e, j));
+        rule = bandit_space_stop_rule(bandit_several_space_leaf(e, j), bandit_several_space_batch(e, j));
     return rule;
 }
 
@@ -504,7 +371,8 @@ bandit_status bandit_several_select_space(bandit_several_engine *e, const bandit
         if (status == BANDIT_OK && found)
             status = arm_of_choice(e, &pick.arm, err);
         if (status == BANDIT_OK && found) {
-            pick.variance = bandit_space_variance(leaf_of(e, 0), batch_of(e, 0), pick.arm);
+            pick.variance = bandit_space_variance(bandit_several_space_leaf(e, 0),
+                                                  bandit_several_space_batch(e, 0), pick.arm);
             status = bandit_several_take_out(e, &pick, executor, err);
         }
         if (status == BANDIT_OK && !found)
@@ -514,7 +382,7 @@ bandit_status bandit_several_select_space(bandit_several_engine *e, const bandit
         picks[out->n_picks++] = pick;
     }
     for (size_t j = 0; j < e->n; j++)
-        out->ratio = fmax(out->ratio, batch_of(e, j)->ratio);
+        out->ratio = fmax(out->ratio, bandit_several_space_batch(e, j)->ratio);
     /* keep the picks made; the next call reports the error */
     return out->n_picks > 0 && e->failure == BANDIT_OK ? BANDIT_OK : status;
 }
