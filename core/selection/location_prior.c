@@ -7,6 +7,9 @@
 /* A number is at a border if it is no farther from it, as a share of its range. */
 static const double AT_BORDER = 0.0025;
 
+/* More numbers than these have together the weight of so many. */
+enum { MANY = 20 };
+
 static bool is_at_border(double feature)
 {
     return feature <= AT_BORDER || feature >= 1.0 - AT_BORDER;
@@ -39,12 +42,12 @@ size_t bandit_location_prior_memory(const bandit_location_prior *prior)
 
 double bandit_location_prior_log(const bandit_location_prior *prior, const double *features, double *gradient)
 {
-    double sum = 0.0;
+    double sum = 0.0, weight = prior->n > MANY ? (double)MANY / (double)prior->n : 1.0;
     for (size_t k = 0; k < prior->n; k++) {
         double t = 2.0 * features[prior->features[k]] - 1.0;
         sum -= t * t;
         if (gradient)
-            gradient[prior->features[k]] -= 4.0 * t;
+            gradient[prior->features[k]] -= weight * 4.0 * t;
     }
-    return sum;
+    return weight * sum;
 }

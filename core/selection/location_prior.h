@@ -8,8 +8,9 @@
  *   log pi(x) = − sum_i (2 x_i − 1)^2        x_i in [0, 1], which is 0 in the middle and −1 at a border
  *
  * over the numbers that are continuous or have more than a hundred values. Those in which the leader is at a border
- * do not count, so that the search stays free there. The density does not depend on the number of results. An optimum
- * at a border is still found, because near it expected improvements differ by more. (ours)
+ * do not count, so that the search stays free there. If more than 20 count, the sum is multiplied by 20 / their number.
+ * The density does not depend on the number of results. An optimum at a border is still found, because near it expected
+ * improvements differ by more. (ours)
  *
  * Picks of log_ei in an open space heed it since revision 6: every second with one objective, and two of
  * three with several. The others go to the borders, too. */

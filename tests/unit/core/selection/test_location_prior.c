@@ -101,12 +101,37 @@ static void the_gradient_is_added(void **state)
     bandit_space_free(space);
 }
 
+/* A corner of 40 numbers is as far as one of 20. */
+static void many_numbers_weigh_as_much_as_twenty(void **state)
+{
+    enum { MANY = 40 };
+    bandit_parameter parameters[MANY];
+    double middle[MANY], corner[MANY], gradient[MANY] = {0};
+    bandit_space *space;
+    bandit_location_prior prior = {0};
+    bandit_error err = {0};
+    (void)state;
+    for (size_t i = 0; i < MANY; i++) {
+        parameters[i] =
+            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
+        middle[i] = 0.5;
+        corner[i] = 1.0;
+    }
+    must(bandit_space_new(&space, parameters, MANY, &err), &err);
+    must(bandit_location_prior_set(&prior, space, middle, &err), &err);
+    assert_true(bandit_location_prior_log(&prior, corner, gradient) == -20.0);
+    assert_true(gradient[0] == -2.0);
+    bandit_location_prior_clear(&prior);
+    bandit_space_free(space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_many_values_count),
         cmocka_unit_test(the_search_is_free_where_the_leader_is_at_a_border),
         cmocka_unit_test(the_gradient_is_added),
+        cmocka_unit_test(many_numbers_weigh_as_much_as_twenty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
