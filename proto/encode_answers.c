@@ -155,6 +155,8 @@ void wire_encode_model(wire_writer *w, const wire_model *model)
     for (size_t i = 0; i < model->n_lengthscales; i++)
         wire_real(w, model->lengthscales[i]);
     wire_array_end(w);
+    if (model->short_share > 0.0)
+        wire_real_member(w, "short_share", model->short_share);
     wire_real_member(w, "offset", model->offset);
     wire_real_member(w, "scale", model->scale);
     if (model->warped) {

@@ -81,6 +81,7 @@ static void fill_source(wire_decoder *d, const wire_place *at, const json_t *jso
     wire_take_real(&o, "shift", WIRE_REQUIRED, &wire_any, &source->shift);
     take_numbers(&o, "lengthscales", (size_t)WIRE_MAX_DIMENSION + WIRE_MAX_WORDS, &source->lengthscales,
                  &source->n_lengthscales);
+    wire_take_real(&o, "short_share", WIRE_OPTIONAL, &wire_fraction, &source->short_share);
     take_numbers(&o, "weights", WIRE_MAX_SOURCE_POINTS, &source->weights, &source->n);
     take_points(&o, source);
     wire_object_close(&o);
@@ -159,6 +160,8 @@ static void encode_frozen(wire_writer *w, const wire_source *source)
     wire_real_member(w, "shift", source->shift);
     wire_key(w, "lengthscales");
     encode_numbers(w, source->lengthscales, source->n_lengthscales);
+    if (source->short_share > 0.0)
+        wire_real_member(w, "short_share", source->short_share);
     wire_key(w, "weights");
     encode_numbers(w, source->weights, source->n);
     wire_key(w, "points");

@@ -203,6 +203,7 @@ typedef struct wire_source {
     double shift;
     double *lengthscales;
     size_t n_lengthscales;
+    double short_share; /* 0 in functions that were frozen before there was one */
 } wire_source;
 
 /* A study as requested by its creator, or completed by the server with all defaults. */
@@ -461,6 +462,7 @@ typedef struct wire_model {
     double warp_offset, warp_scale, warp_power;
     const double *lengthscales; /* n_lengthscales, of scaled features */
     size_t n_lengthscales;
+    double short_share; /* of the kernel's part with shorter lengthscales; 0: none, and not shown */
     int64_t observations, fitted_on, set_aside;
     const double *source_weights; /* of definition->learn_from; NULL: the model learns from no other study */
 } wire_model;

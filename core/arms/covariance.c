@@ -94,6 +94,9 @@ bandit_status bandit_covariance_init(bandit_covariance *out, const bandit_kernel
     *out = (bandit_covariance){
         .arms = arms, .simd = bandit_simd_best(), .dimension = arms->dimension, .kappa2 = 1.0};
     out->profile = profile_of(kernel, &inside);
+    assert(kernel->short_share >= 0.0 && kernel->short_share < 1.0);
+    if (out->profile != BANDIT_PROFILE_LINEAR && out->profile != BANDIT_PROFILE_MATRIX)
+        out->short_share = kernel->short_share;
     assert((out->profile == BANDIT_PROFILE_MATRIX) == (arms->dimension == 0));
 
     out->factor = bandit_alloc(arms->dimension, sizeof(double));
@@ -175,7 +178,7 @@ size_t bandit_covariance_scratch(const bandit_covariance *covariance)
 static void coordinates_block(const bandit_covariance *covariance, const double *tile,
                               const bandit_points *points, size_t first, size_t n, double *out, size_t ld)
 {
-    covariance->simd->entries(covariance->profile, covariance->dimension, tile,
+    covariance->simd->entries(covariance->profile, covariance->short_share, covariance->dimension, tile,
                               points->features + first * covariance->dimension, n, out, ld);
 }
 

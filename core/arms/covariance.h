@@ -21,8 +21,9 @@ typedef struct bandit_covariance {
     bandit_profile profile;
     const bandit_simd *simd; /* version of the inner loops; may be changed before anything is built */
     size_t dimension;
-    double *factor; /* dimension: what each coordinate is multiplied by, 1 for the linear kernel; owned */
-    double kappa2;  /* max of k(x, x) over the arms; 0 only if all arms are 0 under the linear kernel */
+    double short_share; /* as in bandit_kernel; 0 unless the kernel is stationary */
+    double *factor;     /* dimension: what each coordinate is multiplied by, 1 for the linear kernel; owned */
+    double kappa2;      /* max of k(x, x) over the arms; 0 only if all arms are 0 under the linear kernel */
     /* Mean of the process (core/posterior/prior_mean.h); borrowed. NULL: 0. */
     const struct bandit_prior_mean *prior;
 } bandit_covariance;

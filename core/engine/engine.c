@@ -256,6 +256,7 @@ void bandit_engine_describe(const bandit_engine *engine, bandit_description *out
                                 .unit = 1.0,
                                 .lengthscales = engine->lengthscales,
                                 .n_lengthscales = engine->options.kernel.n_lengthscales,
+                                .short_share = engine->options.kernel.short_share,
                                 .code_path = engine->has_model ? engine->covariance.simd->name
                                                                : bandit_simd_portable.name};
     engine->table->describe(engine, out);

@@ -54,6 +54,7 @@ bandit_status bandit_engine_freeze(const bandit_engine *engine, bandit_frozen *o
     size_t n = inner->options.kernel.n_lengthscales;
     out->n = p->m;
     out->n_lengthscales = n;
+    out->short_share = inner->options.kernel.short_share;
     out->arms = bandit_alloc(p->m, sizeof *out->arms);
     out->weights = bandit_alloc(p->m, sizeof *out->weights);
     out->lengthscales = bandit_alloc(n, sizeof *out->lengthscales);

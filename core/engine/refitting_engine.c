@@ -68,6 +68,7 @@ static bandit_options inner_options(bandit_refitting_engine *e, const bandit_fit
     o.beta /= unit;
     for (size_t j = 0; j < e->n_inner_lengthscales; j++)
         lengthscales[j] = l->lengthscales[e->settings.group[j]];
+    o.kernel.short_share = l->short_share;
     o.kernel.lengthscales = lengthscales;
     o.kernel.n_lengthscales = e->n_inner_lengthscales;
     return o;

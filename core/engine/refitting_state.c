@@ -7,9 +7,18 @@
 #include <math.h>
 #include <string.h>
 
-/* Indexed by whether there are sources, whether rewards are warped, and whether errors were reported. */
-static const char MAGIC[2][2][2][8] = {{{"learn 2", "learn 4"}, {"learn 3", "learn 5"}},
-                                       {{"learn 6", "learn 8"}, {"learn 7", "learn 9"}}};
+/* Indexed by whether there are sources, the form of the fit, and whether errors were reported. */
+static const char MAGIC[2][3][2][8] = {
+    {{"learn 2", "learn 4"}, {"learn 3", "learn 5"}, {"learn a", "learn b"}},
+    {{"learn 6", "learn 8"}, {"learn 7", "learn 9"}, {"", ""}}};
+
+/* Each form stores one more value than the one before: the power, and the share of the shorter range. */
+typedef enum form { PLAIN, WARPED, TWO_RANGES } form;
+
+static form form_of(const bandit_fit_settings *settings)
+{
+    return settings->two_ranges ? TWO_RANGES : settings->warp ? WARPED : PLAIN;
+}
 
 /* The values that follow from reported errors. */
 typedef struct told_part {
@@ -17,10 +26,15 @@ typedef struct told_part {
     uint64_t n_rows;
 } told_part;
 
-/* Bytes of the power, if it is stored. */
-static size_t power_bytes(bool warped)
+/* Bytes of the power and of the share of the shorter range, as far as they are stored. */
+static size_t power_bytes(const bandit_refitting_engine *e)
 {
-    return warped ? sizeof(double) : 0;
+    return form_of(&e->settings) >= WARPED ? sizeof(double) : 0;
+}
+
+static size_t share_bytes(const bandit_refitting_engine *e)
+{
+    return form_of(&e->settings) == TWO_RANGES ? sizeof(double) : 0;
 }
 
 static bool has_told(const bandit_fitted *l, const bandit_told_errors *errors)
@@ -37,7 +51,7 @@ size_t bandit_refitting_state_bytes(const bandit_refitting_engine *e, const band
                                     const bandit_told_errors *errors, size_t n_inner)
 {
     size_t told = has_told(l, errors) ? sizeof(told_part) + errors->n * sizeof(bandit_error_row) : 0;
-    return sizeof(bandit_refitting_state) + power_bytes(l->warped) + source_bytes(e) +
+    return sizeof(bandit_refitting_state) + power_bytes(e) + share_bytes(e) + source_bytes(e) +
            l->n_lengthscales * sizeof(double) + l->n_aside * sizeof(bandit_arm_sum) + told + n_inner;
 }
 
@@ -71,10 +85,11 @@ void bandit_refitting_write_state(bandit_refitting_engine *e)
                                     .norm_bound = e->inner->options.norm_bound};
     bool told = has_told(l, &e->errors);
     told_part part = {l->unit_noise, l->least_error, e->errors.n};
-    memcpy(state.magic, MAGIC[e->sources.n > 0][l->warped][told], sizeof state.magic);
+    memcpy(state.magic, MAGIC[e->sources.n > 0][form_of(&e->settings)][told], sizeof state.magic);
     unsigned char *at = e->state;
     put(&at, &state, sizeof state);
-    put(&at, &l->power, power_bytes(l->warped));
+    put(&at, &l->power, power_bytes(e));
+    put(&at, &l->short_share, share_bytes(e));
     put(&at, l->source_weights, source_bytes(e));
     put(&at, &part, told ? sizeof part : 0);
     put(&at, l->lengthscales, l->n_lengthscales * sizeof(double));
@@ -211,16 +226,19 @@ bandit_status bandit_refitting_read_state(bandit_refitting_engine *e, const band
     bandit_fitted *l = &e->fitted;
     const unsigned char *at = checkpoint->state;
     size_t n = checkpoint->n_state;
-    if (n < sizeof *state + power_bytes(e->settings.warp) + source_bytes(e))
+    if (n < sizeof *state + power_bytes(e) + share_bytes(e) + source_bytes(e))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state of %zu bytes is too short", n);
     memcpy(state, at, sizeof *state);
     at += sizeof *state;
     l->power = 1.0;
-    memcpy(&l->power, at, power_bytes(e->settings.warp));
-    at += power_bytes(e->settings.warp);
+    memcpy(&l->power, at, power_bytes(e));
+    at += power_bytes(e);
+    l->short_share = 0.0;
+    memcpy(&l->short_share, at, share_bytes(e));
+    at += share_bytes(e);
     memcpy(l->source_weights, at, source_bytes(e));
     at += source_bytes(e);
-    const char(*magic)[8] = MAGIC[e->sources.n > 0][e->settings.warp];
+    const char(*magic)[8] = MAGIC[e->sources.n > 0][form_of(&e->settings)];
     bool told = memcmp(state->magic, magic[true], sizeof state->magic) == 0;
     if (!told && memcmp(state->magic, magic[false], sizeof state->magic) != 0)
         return bandit_fail(err, BANDIT_INVALID_STATE, "",
@@ -229,7 +247,8 @@ bandit_status bandit_refitting_read_state(bandit_refitting_engine *e, const band
     told_part part;
     take_state(e, state);
     if (!read_told_part(l, told, (size_t)(end - at), &at, &part) || !is_valid(e, state, (size_t)(end - at)) ||
-        !(l->power >= 0.0 && l->power <= 4.0) || !are_finite(l->source_weights, e->sources.n))
+        !(l->power >= 0.0 && l->power <= 4.0) || !(l->short_share >= 0.0 && l->short_share < 1.0) ||
+        !are_finite(l->source_weights, e->sources.n))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored hyper-parameters are not valid");
     bandit_status status = read_lists(l, state->n_aside, &at, err);
     if (status == BANDIT_OK)

@@ -31,30 +31,16 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The log density of the kept rows under a fit with this value, up to a constant that does not depend on the
- * unit. */
-static double density(const bandit_sample *s, double value, double unit)
-{
-    return value - (double)s->n_kept * log(unit);
-}
-
 /* Fits in another unit. The fit becomes *l if its density is above *best. */
 static bandit_status try_unit(bandit_sample *s, bandit_fitted *l, const bandit_fitted *start, double origin,
                               double unit, double *best, bandit_error *err)
 {
     bandit_fitted other = {0};
-    double value;
     bandit_status status = bandit_fitted_copy(&other, start, err);
     if (status == BANDIT_OK) {
         other.offset = origin;
         other.scale = unit;
-        status = bandit_sample_fit(s, &other, BANDIT_SAMPLE_EVALUATIONS, NULL, &value, err);
-    }
-    if (status == BANDIT_OK && density(s, value, unit) > *best) {
-        double *lengthscales = l->lengthscales;
-        *best = density(s, value, unit);
-        *l = other;
-        other.lengthscales = lengthscales;
+        status = bandit_sample_try(s, l, &other, best, err);
     }
     bandit_fitted_clear(&other);
     return status;
@@ -78,7 +64,7 @@ bandit_status bandit_sample_refine(bandit_sample *s, bandit_fitted *l, uint64_t 
     bandit_status status = bandit_fitted_copy(&start, l, err);
     if (status == BANDIT_OK)
         status = bandit_sample_fit(s, &start, 0, NULL, &value, err);
-    double best = status == BANDIT_OK ? density(s, value, start.scale) : 0.0;
+    double best = status == BANDIT_OK ? bandit_sample_density(s, value, start.scale) : 0.0;
     for (int k = 0; k < TIMES && status == BANDIT_OK; k++) {
         share *= 0.5;
         double origin = bandit_sample_quantile(sorted, n, 1.0 - share);

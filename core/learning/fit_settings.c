@@ -91,6 +91,14 @@ static bool counts_regions(const bandit_options *options, const bandit_arms *arm
     return has && options->revision >= 4 && !options->metric && options->warp_unit == BANDIT_WARP_IN_TURN;
 }
 
+/* Earlier studies guide a search by their own lengthscales, which a second range was not tried with. */
+static bool may_have_two_ranges(const bandit_options *options, const bandit_arms *arms)
+{
+    return options->revision >= 7 && options->algorithm == BANDIT_LOG_EI && options->learn_lengthscale &&
+           options->n_sources == 0 && bandit_arms_is_open_space(arms) && options->standardize_rewards &&
+           options->warp_rewards;
+}
+
 bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_options *options,
                                        const bandit_arms *arms, bandit_error *err)
 {
@@ -111,6 +119,7 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
         .confirms = options->revision >= 2,
         .all_exact =
             options->revision >= 5 && options->algorithm == BANDIT_LOG_EI && bandit_arms_is_open_space(arms),
+        .two_ranges = may_have_two_ranges(options, arms),
         .spares_rare = options->revision >= 4 && (!options->metric || options->metric->objective),
         .highest_bound = highest_bound(options->metric),
         .low = bounds ? bounds->low : -INFINITY,

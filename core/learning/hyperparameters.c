@@ -309,6 +309,7 @@ bandit_status bandit_sample_fit(bandit_sample *s, bandit_fitted *l, size_t evalu
                                 bandit_fit_fixed *fixed, double *value, bandit_error *err)
 {
     bandit_fit_data data = bandit_sample_lay_out(s, l);
+    data.short_share = l->short_share;
     size_t most = s->settings->all_exact ? 2 * BANDIT_SAMPLE_EXACT
                                          : BANDIT_SAMPLE_EXACT; /* an arm may have several rows */
     bool exact = data.n <= most;
@@ -327,6 +328,21 @@ bandit_status bandit_sample_fit(bandit_sample *s, bandit_fitted *l, size_t evalu
     l->noise = h.noise;
     l->mean = h.mean;
     l->power = h.power;
+    return status;
+}
+
+bandit_status bandit_sample_try(bandit_sample *s, bandit_fitted *l, bandit_fitted *other, double *best,
+                                bandit_error *err)
+{
+    double value;
+    bandit_status status = bandit_sample_fit(s, other, BANDIT_SAMPLE_EVALUATIONS, NULL, &value, err);
+    double density = bandit_sample_density(s, value, other->scale);
+    if (status == BANDIT_OK && density > *best) {
+        double *lengthscales = l->lengthscales;
+        *best = density;
+        *l = *other;
+        other->lengthscales = lengthscales;
+    }
     return status;
 }
 
@@ -384,6 +400,7 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
     double all;
     bandit_status status = bandit_fitted_copy(out, from, err);
     out->least_error = 0.0;
+    out->short_share = 0.0;
     memset(out->source_weights, 0, sizeof out->source_weights);
     if (status == BANDIT_OK && s.errors)
         status = bandit_fitted_set_least_error(out, s.errors, err);
@@ -415,6 +432,8 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
                                      err);
     if (status == BANDIT_OK)
         status = bandit_sample_refine(&s, out, ledger->observations, err);
+    if (status == BANDIT_OK)
+        status = bandit_sample_try_ranges(&s, out, from->fitted_on, ledger->observations, err);
     out->fitted_on = ledger->observations;
     if (!settings->learn_noise)
         out->noise = bandit_fit_given_noise(settings, out->scale);

@@ -84,6 +84,7 @@ typedef struct bandit_fit_settings {
     bool explains_far; /* a warp may explain rewards far above the others: step 2 */
     bool confirms;     /* an equal repeat ends that a reward is set aside: step 2 */
     bool all_exact;    /* of many arms, the newest and some others are fitted exactly (sample_arms.c) */
+    bool two_ranges;   /* the kernel may have a part with a shorter range (two_ranges.c) */
     bool spares_rare;  /* what is better than a value that most arms have is not set aside: step 2 */
     const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL if they are learned */
     size_t n_lengthscales;      /* number of lengthscales of the fit */
@@ -102,6 +103,7 @@ typedef struct bandit_fitted {
     bool warped;
     double power;               /* of the warp; 1 without a warp */
     double signal, noise, mean; /* s^2, tau, mu: of standardized rewards */
+    double short_share;         /* of the kernel's part with a shorter range (bandit/kernel.h) */
     double unit_noise;    /* of a pull of weight 1: tau, or with reported errors the median of tau + e^2 */
     double least_error;   /* e^2 counts as at least this, in the units of the rewards */
     double *lengthscales; /* n_lengthscales; owned */

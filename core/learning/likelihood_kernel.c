@@ -75,6 +75,22 @@ static void profiles(const bandit_fit_data *data, double signal, const double *u
     }
 }
 
+/* Adds the part of the kernel with a shorter range to the values of `profiles` for the same u. */
+static void add_short_range(const bandit_fit_data *data, double signal, const double *u, size_t from,
+                            size_t end, double *k, double *slope)
+{
+    const double closer = 1.0 / (BANDIT_SHORT_RANGE * BANDIT_SHORT_RANGE);
+    double factor = is_of_distance(data) ? 1.0 / BANDIT_SHORT_RANGE : closer;
+    double v[TILE], near[TILE], near_slope[TILE];
+    for (size_t i = 0; i < TILE; i++)
+        v[i] = factor * u[i];
+    profiles(data, signal, v, from, end, near, near_slope);
+    for (size_t i = from; i < end; i++) {
+        k[i] += data->short_share * (near[i] - k[i]);
+        slope[i] += data->short_share * (closer * near_slope[i] - slope[i]);
+    }
+}
+
 /* Computes entries first … rows.n − 1 of the column of s^2 R for point number `column` of all, and their
  * slopes. */
 void bandit_likelihood_column(const bandit_likelihood *o, double signal, bandit_row_points rows, size_t first,
@@ -97,6 +113,8 @@ void bandit_likelihood_column(const bandit_likelihood *o, double signal, bandit_
         o->simd->distances(data->dimension, rows.coordinates + tile, row_ld, o->point, inside(data),
                            is_of_distance(data), u);
         profiles(data, signal, u, from, end, values, slopes);
+        if (data->short_share > 0.0)
+            add_short_range(data, signal, u, from, end, values, slopes);
         memcpy(k + tile + from, values + from, (end - from) * sizeof *k);
         memcpy(slope + tile + from, slopes + from, (end - from) * sizeof *slope);
     }

@@ -146,6 +146,7 @@ bandit_status bandit_sample_judge(bandit_sample *s, bandit_fitted *l, const band
         status = set_aside(s, &without, err);
         if (status != BANDIT_OK || s->n_kept == s->n)
             break;
+        without.short_share = l->short_share; /* so that the values of both fits compare */
         s->fixed.known = s->fixed.known && keeps_the_same(s);
         memcpy(s->former, s->rows, s->n_kept * sizeof *s->former);
         s->n_former = s->n_kept;

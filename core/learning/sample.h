@@ -1,5 +1,5 @@
 /* The rewards of one fit, shared by hyperparameters.c, which collects and fits them, sample_sources.c, which
- * learns the weights of earlier studies, sample_arms.c, outliers.c, finer_unit.c and regions.c. */
+ * learns the weights of earlier studies, sample_arms.c, outliers.c, finer_unit.c, two_ranges.c and regions.c. */
 #ifndef CORE_LEARNING_SAMPLE_H
 #define CORE_LEARNING_SAMPLE_H
 
@@ -67,6 +67,17 @@ bandit_fit_data bandit_sample_lay_out(bandit_sample *s, const bandit_fitted *l);
 bandit_status bandit_sample_fit(bandit_sample *s, bandit_fitted *l, size_t evaluations,
                                 bandit_fit_fixed *fixed, double *value, bandit_error *err);
 
+/* The log density of the kept rows under a fit with this value and unit, up to a constant that depends on neither. */
+static inline double bandit_sample_density(const bandit_sample *s, double value, double unit)
+{
+    return value - (double)s->n_kept * log(unit);
+}
+
+/* Fits the kept rows, starting from *other. *l becomes that fit if its density is above *best, which then is that
+ * density; *other must be cleared either way. Neither has rewards set aside. */
+bandit_status bandit_sample_try(bandit_sample *s, bandit_fitted *l, bandit_fitted *other, double *best,
+                                bandit_error *err);
+
 /* A copy without the rewards set aside. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_fitted_copy(bandit_fitted *out, const bandit_fitted *from, bandit_error *err);
 
@@ -98,5 +109,10 @@ bool bandit_sample_may_be_finer(const bandit_fit_settings *settings, uint64_t ob
 /* Fits the kept rows in finer units, if this fit may have one, and gives *l the unit with which they are likeliest. */
 bandit_status bandit_sample_refine(bandit_sample *s, bandit_fitted *l, uint64_t observations,
                                    bandit_error *err);
+
+/* Fits the kept rows with kernels of two ranges, if this fit may have one, and gives *l the one with which they are
+ * likeliest. fitted_on: rewards of the previous fit. */
+bandit_status bandit_sample_try_ranges(bandit_sample *s, bandit_fitted *l, uint64_t fitted_on,
+                                       uint64_t observations, bandit_error *err);
 
 #endif

@@ -28,6 +28,7 @@ static bandit_status init_function(bandit_source_function *f, const bandit_kerne
     bandit_kernel own = *kernel;
     own.lengthscales = source->lengthscales;
     own.n_lengthscales = source->n_lengthscales;
+    own.short_share = source->short_share;
     bandit_status status = bandit_covariance_init(&f->covariance, &own, arms, err);
     if (status != BANDIT_OK)
         return status;
@@ -102,7 +103,7 @@ static double value_at(const bandit_source_function *f, place at, double a, doub
             double off = at.first[j * at.step] * c->factor[j] - z[j];
             sum += off * off;
         }
-        value += f->weights[i] * bandit_near_profile(c->profile, sum, &slope);
+        value += f->weights[i] * bandit_near_profile(c, sum, &slope);
         double weight = 2.0 * a * f->weights[i] * slope;
         for (size_t j = 0; gradient && j < d; j++)
             gradient[j] += weight * (at.first[j * at.step] * c->factor[j] - z[j]) * c->factor[j];

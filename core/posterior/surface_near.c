@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-double bandit_near_profile(bandit_profile profile, double s, double *slope)
+static double profile_value(bandit_profile profile, double s, double *slope)
 {
     double r = sqrt(s), e = exp(profile == BANDIT_PROFILE_GAUSSIAN ? -s : -r);
     switch (profile) {
@@ -32,6 +32,17 @@ double bandit_near_profile(bandit_profile profile, double s, double *slope)
     return 0.0;
 }
 
+double bandit_near_profile(const bandit_covariance *c, double s, double *slope)
+{
+    const double closer = 1.0 / (BANDIT_SHORT_RANGE * BANDIT_SHORT_RANGE);
+    double k = profile_value(c->profile, s, slope), near_slope;
+    if (!(c->short_share > 0.0))
+        return k;
+    double near = profile_value(c->profile, closer * s, &near_slope);
+    *slope += c->short_share * (closer * near_slope - *slope);
+    return k + c->short_share * (near - k);
+}
+
 double bandit_near_kernel(const bandit_covariance *c, const double *u, const double *z, double *slope)
 {
     double sum = 0.0;
@@ -43,7 +54,7 @@ double bandit_near_kernel(const bandit_covariance *c, const double *u, const dou
     }
     for (size_t j = 0; j < c->dimension; j++)
         sum += (u[j] - z[j]) * (u[j] - z[j]);
-    return bandit_near_profile(c->profile, sum, slope);
+    return bandit_near_profile(c, sum, slope);
 }
 
 /* ---- the points ---------------------------------------------------------------------------------------- */

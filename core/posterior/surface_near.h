@@ -68,7 +68,7 @@ void bandit_near_add_slope(const bandit_near *near, const bandit_covariance *cov
                            double weight, double *gradient);
 
 /* A stationary kernel as a function of the squared distance s of scaled points, and its derivative dk/ds. */
-double bandit_near_profile(bandit_profile profile, double s, double *slope);
+double bandit_near_profile(const bandit_covariance *covariance, double s, double *slope);
 
 /* The kernel at two scaled points, and its derivative by the squared distance. */
 double bandit_near_kernel(const bandit_covariance *covariance, const double *u, const double *z,

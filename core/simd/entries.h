@@ -23,10 +23,21 @@ ALWAYS VECTOR profile_value(bandit_profile profile, VECTOR s)
     return vec_mul(vec_fma(s, vec_set(1.0 / 3.0), vec_fma(r, vec_set(1.0), vec_set(1.0))), e);
 }
 
+/* `two`, a compile-time constant: whether the kernel has a part with a shorter range. */
+ALWAYS VECTOR kernel_value(bandit_profile profile, bool two, double short_share, VECTOR s)
+{
+    VECTOR k = profile_value(profile, s);
+    if (!two)
+        return k;
+    VECTOR near =
+        profile_value(profile, vec_mul(vec_set(1.0 / (BANDIT_SHORT_RANGE * BANDIT_SHORT_RANGE)), s));
+    return vec_fma(vec_set(short_share), vec_sub(near, k), k);
+}
+
 /* Kernel entries of `count` points, a compile-time constant, with the whole tile, so that the tile's
  * coordinates are loaded once for all of them. */
-ALWAYS void points_entries(bandit_profile profile, size_t d, const double *tile, const double *points,
-                           size_t count, double *out, size_t ld)
+ALWAYS void points_entries(bandit_profile profile, bool two, double short_share, size_t d, const double *tile,
+                           const double *points, size_t count, double *out, size_t ld)
 {
     VECTOR s[POINTS][VECTORS];
     _Pragma("GCC unroll 8") for (size_t i = 0; i < count; i++)
@@ -52,38 +63,47 @@ ALWAYS void points_entries(bandit_profile profile, size_t d, const double *tile,
     _Pragma("GCC unroll 8") for (size_t i = 0; i < count; i++)
     {
         _Pragma("GCC unroll 8") for (size_t v = 0; v < VECTORS; v++)
-            vec_store(out + i * ld + v * LANES, profile_value(profile, s[i][v]));
+            vec_store(out + i * ld + v * LANES, kernel_value(profile, two, short_share, s[i][v]));
     }
 }
 
-ALWAYS void all_entries(bandit_profile profile, size_t d, const double *tile, const double *points, size_t n,
-                        double *out, size_t ld)
+ALWAYS void all_entries(bandit_profile profile, bool two, double short_share, size_t d, const double *tile,
+                        const double *points, size_t n, double *out, size_t ld)
 {
     size_t i = 0;
     for (; i + POINTS <= n; i += POINTS)
-        points_entries(profile, d, tile, points + i * d, POINTS, out + i * ld, ld);
+        points_entries(profile, two, short_share, d, tile, points + i * d, POINTS, out + i * ld, ld);
     for (; i < n; i++)
-        points_entries(profile, d, tile, points + i * d, 1, out + i * ld, ld);
+        points_entries(profile, two, short_share, d, tile, points + i * d, 1, out + i * ld, ld);
 }
 
-static void entries(bandit_profile profile, size_t d, const double *tile, const double *points, size_t n,
-                    double *out, size_t ld)
+ALWAYS void stationary_entries(bandit_profile profile, double short_share, size_t d, const double *tile,
+                               const double *points, size_t n, double *out, size_t ld)
+{
+    if (short_share > 0.0)
+        all_entries(profile, true, short_share, d, tile, points, n, out, ld);
+    else
+        all_entries(profile, false, 0.0, d, tile, points, n, out, ld);
+}
+
+static void entries(bandit_profile profile, double short_share, size_t d, const double *tile,
+                    const double *points, size_t n, double *out, size_t ld)
 {
     switch (profile) {
     case BANDIT_PROFILE_GAUSSIAN:
-        all_entries(BANDIT_PROFILE_GAUSSIAN, d, tile, points, n, out, ld);
+        stationary_entries(BANDIT_PROFILE_GAUSSIAN, short_share, d, tile, points, n, out, ld);
         break;
     case BANDIT_PROFILE_MATERN12:
-        all_entries(BANDIT_PROFILE_MATERN12, d, tile, points, n, out, ld);
+        stationary_entries(BANDIT_PROFILE_MATERN12, short_share, d, tile, points, n, out, ld);
         break;
     case BANDIT_PROFILE_MATERN32:
-        all_entries(BANDIT_PROFILE_MATERN32, d, tile, points, n, out, ld);
+        stationary_entries(BANDIT_PROFILE_MATERN32, short_share, d, tile, points, n, out, ld);
         break;
     case BANDIT_PROFILE_MATERN52:
-        all_entries(BANDIT_PROFILE_MATERN52, d, tile, points, n, out, ld);
+        stationary_entries(BANDIT_PROFILE_MATERN52, short_share, d, tile, points, n, out, ld);
         break;
     case BANDIT_PROFILE_LINEAR:
-        all_entries(BANDIT_PROFILE_LINEAR, d, tile, points, n, out, ld);
+        all_entries(BANDIT_PROFILE_LINEAR, false, 0.0, d, tile, points, n, out, ld);
         break;
     case BANDIT_PROFILE_MATRIX:
         assert(!"a precomputed set has no coordinates");

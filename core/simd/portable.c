@@ -28,9 +28,10 @@ static double profile_value(bandit_profile profile, double s)
     return 0.0;
 }
 
-static void entries(bandit_profile profile, size_t d, const double *tile, const double *points, size_t n,
-                    double *out, size_t ld)
+static void entries(bandit_profile profile, double short_share, size_t d, const double *tile,
+                    const double *points, size_t n, double *out, size_t ld)
 {
+    const double closer = 1.0 / (BANDIT_SHORT_RANGE * BANDIT_SHORT_RANGE);
     for (size_t i = 0; i < n; i++) {
         const double *point = points + i * d;
         double s[BANDIT_TILE] = {0.0};
@@ -41,8 +42,12 @@ static void entries(bandit_profile profile, size_t d, const double *tile, const 
                 s[lane] += profile == BANDIT_PROFILE_LINEAR ? x[lane] * point[j] : e * e;
             }
         }
-        for (size_t lane = 0; lane < BANDIT_TILE; lane++)
-            out[i * ld + lane] = profile_value(profile, s[lane]);
+        for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
+            double k = profile_value(profile, s[lane]);
+            if (short_share > 0.0)
+                k += short_share * (profile_value(profile, closer * s[lane]) - k);
+            out[i * ld + lane] = k;
+        }
     }
 }
 

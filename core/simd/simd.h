@@ -4,6 +4,8 @@
 #ifndef CORE_SIMD_SIMD_H
 #define CORE_SIMD_SIMD_H
 
+#include "bandit/kernel.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -33,11 +35,12 @@ typedef struct bandit_simd {
     bool two_norms;   /* "plain": all arms by the form without cancellation; tests compare with it */
 
     /* out[i * ld + lane] = k(point i, arm of that lane), for n points and BANDIT_TILE arms.
+     *   short_share  that of the kernel (bandit/kernel.h)
      *   tile    d x BANDIT_TILE: coordinates of the arms, multiplied by the kernel's factors
      *   points  n x d, row-major: those of the points
      *   out     ld >= BANDIT_TILE */
-    void (*entries)(bandit_profile profile, size_t d, const double *tile, const double *points, size_t n,
-                    double *out, size_t ld);
+    void (*entries)(bandit_profile profile, double short_share, size_t d, const double *tile,
+                    const double *points, size_t n, double *out, size_t ld);
 
     /* out[i] = factor |x_i − point|^2, or its square root if `rooted`, for BANDIT_TILE points. Each operation
      * is rounded, one coordinate after the other, so that every version gives the same bits.

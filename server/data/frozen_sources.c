@@ -159,6 +159,7 @@ static bool keep(freezing *f)
     source->n = frozen->n;
     source->shift = frozen->shift;
     source->n_lengthscales = frozen->n_lengthscales;
+    source->short_share = frozen->short_share;
     source->observations = 0;
     for (size_t i = 0; i < f->n_results; i++)
         source->observations += f->results[i].repeats;

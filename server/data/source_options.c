@@ -34,7 +34,7 @@ static bool refuse(wire_errors *errors, size_t i, const char *detail)
 
 static bool numbers_are_valid(const wire_source *s)
 {
-    bool valid = true;
+    bool valid = s->short_share < 1.0;
     for (size_t i = 0; i < s->n_lengthscales; i++)
         valid &= s->lengthscales[i] >= 1e-150 && s->lengthscales[i] <= 1e150;
     return valid;
@@ -83,7 +83,8 @@ wire_status study_config_take_sources(study_config *config, wire_errors *errors)
                                              .weights = s->weights,
                                              .shift = s->shift,
                                              .lengthscales = s->lengthscales,
-                                             .n_lengthscales = s->n_lengthscales};
+                                             .n_lengthscales = s->n_lengthscales,
+                                             .short_share = s->short_share};
     }
     bandit_arms_free(arms);
     if (fine && definition->n_learn_from > 0 && wire_sources_are_frozen(definition)) {

@@ -322,6 +322,7 @@ void question_answer_model(study *s, question *q)
                         .warp_power = d.warp_power,
                         .lengthscales = d.lengthscales,
                         .n_lengthscales = d.n_lengthscales,
+                        .short_share = d.short_share,
                         .fitted_on = (int64_t)d.fitted_on,
                         .set_aside = (int64_t)d.set_aside,
                         .observations = (int64_t)d.observations,

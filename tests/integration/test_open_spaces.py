@@ -439,3 +439,34 @@ def test_a_study_from_before_warp_unit_stays_without(server):
             client.tell(one, [{"trial": asked["id"], "value": 10.0 ** (7 - trial)}])
         scales.append(client.read(one, "model")["warp"]["scale"])
     assert scales[0] == scales[1] > 100 * scales[2], scales
+
+
+def ripples(values):
+    """A bowl with ripples: the best value, 0, is at x = 0.4 and y = 0.6."""
+    return sum(25 * d * d + 1 - math.cos(25 * d) for d in (values["x"] - 0.4, values["y"] - 0.6))
+
+
+def shares_of_ripples(client, trials, restart_at=None, server=None):
+    """-> the points in their order, and the share of the short range in each model"""
+    parameters = [{"name": name, "type": "double", "min": 0, "max": 1} for name in "xy"]
+    body = {"metric": {"name": "loss", "goal": "minimize"}, "domain": {"type": "space", "parameters": parameters}, "seed": 3}
+    study = client.create(body)["id"]
+    chosen, shares = [], []
+    for number in range(trials):
+        if number == restart_at:
+            server.kill()
+            server.start()
+            client = server.client()
+        (trial,) = client.ask(study, worker="w")["trials"]
+        chosen.append(trial["parameters"])
+        if number:
+            shares.append(client.read(study, "model").get("short_share", 0))
+        client.tell(study, [{"trial": trial["id"], "value": ripples(trial["parameters"])}])
+    return chosen, shares
+
+
+def test_a_kernel_of_two_ranges(server):
+    """The model says which share of it has a shorter range, and a restart does not change the points."""
+    chosen, shares = shares_of_ripples(server.client(), 24)
+    assert max(shares) in (0.1, 0.3) and set(shares) <= {0, 0.1, 0.3}, shares
+    assert shares_of_ripples(server.client(), 24, 16, server) == (chosen, shares)

@@ -409,7 +409,7 @@ static double regret_ratio(bandit_algorithm algorithm, const task *t, uint64_t s
     double regret = 0.0;
     bandit_options options = BANDIT_OPTIONS_INIT;
     options.algorithm = algorithm;
-    options.kernel = (bandit_kernel){BANDIT_KERNEL_MATERN, 1.5, &l, 1};
+    options.kernel = (bandit_kernel){BANDIT_KERNEL_MATERN, 1.5, &l, 1, 0.0};
     options.lambda = 1.0;
     options.noise_std = 1.0;
     options.norm_bound = t->norm;
@@ -470,7 +470,7 @@ static void refusals_name_the_field(void **state)
     bandit_error err;
     (void)state;
     good.algorithm = BANDIT_PI_GP_UCB;
-    good.kernel = (bandit_kernel){BANDIT_KERNEL_MATERN, 1.5, l, 1};
+    good.kernel = (bandit_kernel){BANDIT_KERNEL_MATERN, 1.5, l, 1, 0.0};
     assert_int_equal(bandit_options_check(&good, 4, &err), BANDIT_OK);
     assert_int_equal(bandit_options_check(&good, 11, &err), BANDIT_INVALID_OPTION);
     assert_string_equal(err.field, "name");

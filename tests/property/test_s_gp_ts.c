@@ -246,7 +246,7 @@ static double regret_ratio(bandit_posterior_kind posterior, bandit_features_kind
     }
     bandit_options options = BANDIT_OPTIONS_INIT;
     options.algorithm = BANDIT_S_GP_TS;
-    options.kernel = (bandit_kernel){BANDIT_KERNEL_MATERN, 1.5, &l, 1};
+    options.kernel = (bandit_kernel){BANDIT_KERNEL_MATERN, 1.5, &l, 1, 0.0};
     options.posterior = posterior;
     options.features = features;
     options.lambda = 0.1;
@@ -300,7 +300,7 @@ static void regret_is_a_fraction_of_uniforms(void **state)
 static void refusals_name_the_field(void **state)
 {
     const double l[] = {1, 1, 1, 1};
-    const bandit_kernel stationary = {BANDIT_KERNEL_MATERN, 2.5, l, 1},
+    const bandit_kernel stationary = {BANDIT_KERNEL_MATERN, 2.5, l, 1, 0.0},
                         precomputed = {.type = BANDIT_KERNEL_PRECOMPUTED};
     bandit_options good = BANDIT_OPTIONS_INIT;
     bandit_error err;

@@ -63,6 +63,19 @@ void fit_problem_make_linear(fit_problem *p)
     p->data.dimension = p->data.n_lengthscales = 0;
 }
 
+/* A stationary kernel at the squared distance r2. */
+static double profile(const bandit_fit_data *data, double r2)
+{
+    double r = sqrt(r2);
+    if (data->kernel == BANDIT_KERNEL_GAUSSIAN)
+        return exp(-0.5 * r2);
+    if (data->nu == 0.5)
+        return exp(-r);
+    if (data->nu == 1.5)
+        return (1.0 + sqrt(3.0) * r) * exp(-sqrt(3.0) * r);
+    return (1.0 + sqrt(5.0) * r + 5.0 / 3.0 * r2) * exp(-sqrt(5.0) * r);
+}
+
 double fit_problem_kernel(const fit_problem *p, const double *theta, size_t a, size_t b)
 {
     const bandit_fit_data *data = &p->data;
@@ -73,14 +86,8 @@ double fit_problem_kernel(const fit_problem *p, const double *theta, size_t a, s
         double l = exp(theta[data->group ? data->group[j] : j]);
         r2 += pow((p->points[a * data->dimension + j] - p->points[b * data->dimension + j]) / l, 2.0);
     }
-    double r = sqrt(r2);
-    if (data->kernel == BANDIT_KERNEL_GAUSSIAN)
-        return exp(-0.5 * r2);
-    if (data->nu == 0.5)
-        return exp(-r);
-    if (data->nu == 1.5)
-        return (1.0 + sqrt(3.0) * r) * exp(-sqrt(3.0) * r);
-    return (1.0 + sqrt(5.0) * r + 5.0 / 3.0 * r2) * exp(-sqrt(5.0) * r);
+    double near = r2 / (BANDIT_SHORT_RANGE * BANDIT_SHORT_RANGE);
+    return (1.0 - data->short_share) * profile(data, r2) + data->short_share * profile(data, near);
 }
 
 void dense_factorize(double *a, size_t n)

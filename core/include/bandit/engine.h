@@ -230,6 +230,7 @@ typedef struct bandit_description {
     double warp_offset, warp_scale, warp_power;
     const double *lengthscales; /* of scaled features; n_lengthscales; borrowed as above */
     size_t n_lengthscales;      /* one per feature, or 1 for all, or 0 if the kernel has none */
+    double short_share;         /* of the kernel, as in bandit_kernel */
     uint64_t fitted_on;         /* rewards that hyper-parameters were learned from; 0: not learned (yet) */
     uint64_t set_aside;         /* rewards that the model leaves out as outliers */
     const double

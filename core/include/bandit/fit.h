@@ -37,6 +37,7 @@ typedef struct bandit_fit_within {
 typedef struct bandit_fit_data {
     bandit_kernel_type kernel;
     double nu;
+    double short_share;   /* as in bandit_kernel; it is not learned */
     size_t n;             /* points, >= 1 */
     size_t dimension;     /* 0 with `gram` */
     const double *points; /* n x dimension, row-major; stationary kernels */

@@ -18,6 +18,12 @@ typedef struct bandit_kernel {
     double nu;                  /* Matérn: 0.5, 1.5 or 2.5 */
     const double *lengthscales; /* n_lengthscales > 0 entries, borrowed: one for all, or one per dimension */
     size_t n_lengthscales;      /* 1, the dimension, or 0 if the kernel has none */
+    /* The share, in [0, 1), of a second part with shorter lengthscales, of a stationary kernel k(r): then it is
+     * (1 - short_share) k(r) + short_share k(r / BANDIT_SHORT_RANGE). 0: none. Ours (core/learning/two_ranges.c). */
+    double short_share;
 } bandit_kernel;
+
+/* The lengthscales of the second part, relative to those of the first. */
+#define BANDIT_SHORT_RANGE 0.22
 
 #endif

@@ -5,7 +5,7 @@
  *
  *   m(x) = sum_j w_j k(x, x_j) + shift,
  *
- * where k is the kernel of the new study with lengthscales of the source. The new study's prior mean is a
+ * where k is the kernel of the new study with lengthscales and short_share of the source. The new study's prior mean is a
  * combination of its sources whose weights are learned with the other hyper-parameters
  * (core/learning/source_weights.h); the weights become 0 if the sources do not help. */
 #ifndef BANDIT_SOURCE_H
@@ -25,6 +25,7 @@ typedef struct bandit_source {
     double shift;
     const double *lengthscales; /* one per feature */
     size_t n_lengthscales;
+    double short_share; /* as in bandit_kernel */
 } bandit_source;
 
 struct bandit_engine;
@@ -37,6 +38,7 @@ typedef struct bandit_frozen {
     double shift;
     double *lengthscales;
     size_t n_lengthscales;
+    double short_share;
 } bandit_frozen;
 
 /* Freezes the posterior mean of the current batch of an engine that learns its hyper-parameters, has no

@@ -193,6 +193,9 @@ static void test_accepted(void **state)
         WITH("'learn_from':[]"),
         WITH("'learn_from':['a','b-1']"),
         WITH("'learn_from':['a'," FROZEN("[1,2]", "[0.5]", "[[1,null]]") "]"),
+        WITH(
+            "'learn_from':[{'study':'b','observations':9,'shift':0.0,'lengthscales':[1],'short_share':0.3,'weights':[0.5],"
+            "'points':[[1]]}]"),
     };
     check_accepted(attempt_definition, bodies, LENGTH(bodies));
 }

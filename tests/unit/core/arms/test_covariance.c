@@ -63,9 +63,9 @@ static void blocks_match_the_formulas(void **state)
 {
     const double one[] = {0.7}, ard[] = {0.3, 1.0, 2.5, 0.9, 40.0};
     const bandit_kernel kernels[] = {
-        {BANDIT_KERNEL_GAUSSIAN, 0, one, 1}, {BANDIT_KERNEL_GAUSSIAN, 0, ard, D},
-        {BANDIT_KERNEL_MATERN, 0.5, ard, D}, {BANDIT_KERNEL_MATERN, 1.5, ard, D},
-        {BANDIT_KERNEL_MATERN, 2.5, one, 1}, {BANDIT_KERNEL_LINEAR, 0, NULL, 0},
+        {BANDIT_KERNEL_GAUSSIAN, 0, one, 1, 0.0}, {BANDIT_KERNEL_GAUSSIAN, 0, ard, D, 0.0},
+        {BANDIT_KERNEL_MATERN, 0.5, ard, D, 0.0}, {BANDIT_KERNEL_MATERN, 1.5, ard, D, 0.0},
+        {BANDIT_KERNEL_MATERN, 2.5, one, 1, 0.0}, {BANDIT_KERNEL_LINEAR, 0, NULL, 0, 0.0},
     };
     enum { LD = 48, M = 9 };
     const uint32_t dictionary[M] = {3, 0, 36, 35, 17, 20, 9, 1, 30};
@@ -165,13 +165,13 @@ static void refusals_name_the_field(void **state)
         size_t dimension;
         const char *field;
     } cases[] = {
-        {{BANDIT_KERNEL_MATERN, 2.0, good, 1}, 2, "kernel/nu"},
-        {{BANDIT_KERNEL_GAUSSIAN, 0, good, 2}, 3, "kernel/lengthscale"},
-        {{BANDIT_KERNEL_GAUSSIAN, 0, NULL, 0}, 3, "kernel/lengthscale"},
-        {{BANDIT_KERNEL_GAUSSIAN, 0, bad, 2}, 2, "kernel/lengthscale"},
-        {{BANDIT_KERNEL_GAUSSIAN, 0, nan, 1}, 2, "kernel/lengthscale"},
-        {{BANDIT_KERNEL_PRECOMPUTED, 0, NULL, 0}, 2, "kernel/type"},
-        {{BANDIT_KERNEL_LINEAR, 0, NULL, 0}, 0, "kernel/type"},
+        {{BANDIT_KERNEL_MATERN, 2.0, good, 1, 0.0}, 2, "kernel/nu"},
+        {{BANDIT_KERNEL_GAUSSIAN, 0, good, 2, 0.0}, 3, "kernel/lengthscale"},
+        {{BANDIT_KERNEL_GAUSSIAN, 0, NULL, 0, 0.0}, 3, "kernel/lengthscale"},
+        {{BANDIT_KERNEL_GAUSSIAN, 0, bad, 2, 0.0}, 2, "kernel/lengthscale"},
+        {{BANDIT_KERNEL_GAUSSIAN, 0, nan, 1, 0.0}, 2, "kernel/lengthscale"},
+        {{BANDIT_KERNEL_PRECOMPUTED, 0, NULL, 0, 0.0}, 2, "kernel/type"},
+        {{BANDIT_KERNEL_LINEAR, 0, NULL, 0, 0.0}, 0, "kernel/type"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -163,7 +163,7 @@ static void samplers_say_what_they_hold(void **state)
         rows[i] = fmod((double)(i + 1) * 0.618, 1.0);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const bandit_kernel kernel = {cases[k].kernel, 0.5, &lengthscale,
-                                      cases[k].kernel == BANDIT_KERNEL_LINEAR ? 0 : 1};
+                                      cases[k].kernel == BANDIT_KERNEL_LINEAR ? 0 : 1, 0.0};
         bandit_arms *arms;
         bandit_covariance covariance;
         bandit_prior_sampler *sampler;
@@ -365,7 +365,7 @@ static void long_lists_of_first_picks_count(void **state)
 {
     enum { SOME = 5, MOST = 4000, PICKED = 4 * MOST /* bytes */ };
     const double rows[SOME] = {0.0, 1.0, 2.0, 3.0, 4.0}, lengthscale = 0.5;
-    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 0.5, &lengthscale, 1};
+    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 0.5, &lengthscale, 1, 0.0};
     bandit_arms *arms;
     bandit_covariance covariance;
     (void)state;

@@ -65,11 +65,9 @@ typedef struct frozen_study {
     bandit_source source;
 } frozen_study;
 
-static void freeze(frozen_study *f, double factor, double shift)
+/* Freezes what an engine that was told RESULTS results knows. */
+static void freeze_engine(frozen_study *f, const bandit_engine *engine, const bandit_arms *arms)
 {
-    bandit_arms *arms = space_study_cube(DIMENSION);
-    bandit_options o = options_of();
-    bandit_engine *engine = told_engine(arms, &o, RESULTS, factor, shift);
     bandit_error err;
     must(bandit_engine_freeze(engine, &f->frozen, &err), &err);
     f->points = malloc(f->frozen.n * DIMENSION * sizeof *f->points);
@@ -80,7 +78,16 @@ static void freeze(frozen_study *f, double factor, double shift)
                                 .weights = f->frozen.weights,
                                 .shift = f->frozen.shift,
                                 .lengthscales = f->frozen.lengthscales,
-                                .n_lengthscales = f->frozen.n_lengthscales};
+                                .n_lengthscales = f->frozen.n_lengthscales,
+                                .short_share = f->frozen.short_share};
+}
+
+static void freeze(frozen_study *f, double factor, double shift)
+{
+    bandit_arms *arms = space_study_cube(DIMENSION);
+    bandit_options o = options_of();
+    bandit_engine *engine = told_engine(arms, &o, RESULTS, factor, shift);
+    freeze_engine(f, engine, arms);
     bandit_engine_free(engine);
     bandit_arms_free(arms);
 }
@@ -91,7 +98,42 @@ static void unfreeze(frozen_study *f)
     free(f->points);
 }
 
+/* A bowl with ripples, which a kernel of two ranges explains. */
+static bandit_engine *rippled_engine(bandit_arms *arms, const bandit_options *o)
+{
+    bandit_engine *engine;
+    bandit_error err;
+    bandit_result results[RESULTS];
+    for (size_t i = 0; i < RESULTS; i++) {
+        double x[DIMENSION], y = 0.0;
+        point_of(i, x);
+        must(bandit_arms_append(arms, x, 1, &err), &err);
+        for (size_t j = 0; j < DIMENSION; j++)
+            y -= 25.0 * (x[j] - 0.4) * (x[j] - 0.4) + 1.0 - cos(25.0 * x[j]);
+        results[i] = (bandit_result){.arm = (uint32_t)i, .repeats = 1, .reward = y};
+    }
+    must(bandit_engine_new(&engine, arms, o, 0, &err), &err);
+    learner_begin(engine, results, RESULTS);
+    return engine;
+}
+
 /* ---- frozen functions ---------------------------------------------------------------------------------- */
+
+/* Whether the source's values at the points of the results have the order of the engine's predictions. */
+static bool has_order_of(const bandit_sources *sources, bandit_engine *engine)
+{
+    bandit_prediction low, high;
+    bandit_error err;
+    bool same = true;
+    for (uint32_t i = 1; i < RESULTS; i++) {
+        uint32_t a = i - 1;
+        must(bandit_engine_predict_arms(engine, &a, 1, &low, &err), &err);
+        must(bandit_engine_predict_arms(engine, &i, 1, &high, &err), &err);
+        double step = bandit_source_value(sources, 0, i) - bandit_source_value(sources, 0, a);
+        same &= !(fabs(high.mean - low.mean) > 1e-6) || step * (high.mean - low.mean) > 0.0;
+    }
+    return same;
+}
 
 static void a_frozen_function_is_the_standardized_mean(void **unused)
 {
@@ -116,15 +158,7 @@ static void a_frozen_function_is_the_standardized_mean(void **unused)
     }
     assert_true(fabs(sum) <= 1e-9);
     assert_true(fabs(squares - 1.0) <= 1e-9);
-    bandit_prediction low, high; /* the same order as the predictions */
-    for (uint32_t i = 1; i < RESULTS; i++) {
-        uint32_t a = i - 1;
-        must(bandit_engine_predict_arms(engine, &a, 1, &low, &err), &err);
-        must(bandit_engine_predict_arms(engine, &i, 1, &high, &err), &err);
-        double step = bandit_source_value(&sources, 0, i) - bandit_source_value(&sources, 0, a);
-        if (fabs(high.mean - low.mean) > 1e-6)
-            assert_true(step * (high.mean - low.mean) > 0.0);
-    }
+    assert_true(has_order_of(&sources, engine));
     must(bandit_sources_cover(&sources, &err), &err);
     assert_int_equal(sources.n_values, bandit_arms_count(arms));
     bandit_sources_clear(&sources);
@@ -393,9 +427,35 @@ static void sources_that_do_not_fit_are_refused(void **unused)
     unfreeze(&f);
 }
 
+/* A function of a kernel with two ranges is frozen with both. */
+static void a_frozen_function_has_its_short_range(void **unused)
+{
+    (void)unused;
+    bandit_arms *arms = space_study_cube(DIMENSION);
+    bandit_options o = options_of();
+    o.revision = BANDIT_LATEST_REVISION;
+    bandit_engine *engine = rippled_engine(arms, &o);
+    frozen_study f;
+    bandit_sources sources;
+    bandit_error err;
+    freeze_engine(&f, engine, arms);
+    assert_true(f.source.short_share > 0.0);
+    must(bandit_sources_init(&sources, &o.kernel, &f.source, 1, arms, &err), &err);
+    assert_true(has_order_of(&sources, engine));
+    bandit_sources_clear(&sources);
+    f.source.short_share = 0.0;
+    must(bandit_sources_init(&sources, &o.kernel, &f.source, 1, arms, &err), &err);
+    assert_false(has_order_of(&sources, engine));
+    bandit_sources_clear(&sources);
+    bandit_engine_free(engine);
+    bandit_arms_free(arms);
+    unfreeze(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frozen_function_has_its_short_range),
         cmocka_unit_test(a_frozen_function_is_the_standardized_mean),
         cmocka_unit_test(slopes_are_differences),
         cmocka_unit_test(weights_and_evidence_are_those_of_a_dense_computation),

@@ -33,11 +33,11 @@ enum { ARMS = 34000, PULLED = 70, MEMBERS = 40 };
 static size_t entries, means, norms, norms_in_part;
 static const bandit_simd *underneath;
 
-static void count_entries(bandit_profile profile, size_t d, const double *tile, const double *points,
-                          size_t n, double *out, size_t ld)
+static void count_entries(bandit_profile profile, double short_share, size_t d, const double *tile,
+                          const double *points, size_t n, double *out, size_t ld)
 {
     entries += n;
-    underneath->entries(profile, d, tile, points, n, out, ld);
+    underneath->entries(profile, short_share, d, tile, points, n, out, ld);
 }
 
 static void count_means(const double *a, size_t m, const double *k, double *out)

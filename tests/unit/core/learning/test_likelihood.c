@@ -95,17 +95,17 @@ static void random_theta(const fit_problem *p, uint64_t seed, double *theta)
 
 static const struct {
     bandit_kernel_type kernel;
-    double nu;
-} kernels[] = {{BANDIT_KERNEL_GAUSSIAN, 2.5},
-               {BANDIT_KERNEL_MATERN, 0.5},
-               {BANDIT_KERNEL_MATERN, 1.5},
-               {BANDIT_KERNEL_MATERN, 2.5},
-               {BANDIT_KERNEL_LINEAR, 2.5}};
+    double nu, short_share;
+} kernels[] = {{BANDIT_KERNEL_GAUSSIAN, 2.5, 0.0}, {BANDIT_KERNEL_GAUSSIAN, 2.5, 0.3},
+               {BANDIT_KERNEL_MATERN, 0.5, 0.0},   {BANDIT_KERNEL_MATERN, 1.5, 0.2},
+               {BANDIT_KERNEL_MATERN, 2.5, 0.0},   {BANDIT_KERNEL_MATERN, 2.5, 0.3},
+               {BANDIT_KERNEL_LINEAR, 2.5, 0.0}};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 static void kernel_problem(fit_problem *p, uint64_t seed, size_t k, size_t n, size_t d)
 {
     fit_problem_init(p, seed, kernels[k].kernel, kernels[k].nu, n, d);
+    p->data.short_share = kernels[k].short_share;
     if (kernels[k].kernel == BANDIT_KERNEL_LINEAR)
         fit_problem_make_linear(p);
 }

@@ -145,9 +145,9 @@ static void check_against_regression(const bandit_kernel *kernel, bandit_expansi
 static void predictions_are_those_of_regression(void **state)
 {
     static const double l = 0.3;
-    const bandit_kernel gaussian = {BANDIT_KERNEL_GAUSSIAN, 0, &l, 1},
-                        matern = {BANDIT_KERNEL_MATERN, 2.5, &l, 1},
-                        linear = {BANDIT_KERNEL_LINEAR, 0, NULL, 0};
+    const bandit_kernel gaussian = {BANDIT_KERNEL_GAUSSIAN, 0, &l, 1, 0.0},
+                        matern = {BANDIT_KERNEL_MATERN, 2.5, &l, 1, 0.0},
+                        linear = {BANDIT_KERNEL_LINEAR, 0, NULL, 0, 0.0};
     (void)state;
     check_against_regression(&gaussian, BANDIT_EXPANSION_EIGEN, 1, 60, 9);
     check_against_regression(&matern, BANDIT_EXPANSION_EIGEN, 2, 150, 40);
@@ -161,7 +161,7 @@ static void samples_have_mean_and_variance(void **state)
 {
     enum { M = 30, INDUCING = 11 };
     static const double l = 0.3, alpha = 1.7;
-    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1};
+    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1, 0.0};
     const size_t at[] = {0, 5, 18, 36};
     double sum[4] = {0}, squares[4] = {0};
     problem p;

@@ -64,11 +64,11 @@ static void samples_have_the_kernel_as_covariance(void **state)
         size_t dimension;
         bandit_expansion expansion;
     } cases[] = {
-        {{BANDIT_KERNEL_GAUSSIAN, 0, ard, 3}, 3, BANDIT_EXPANSION_FOURIER},
-        {{BANDIT_KERNEL_MATERN, 0.5, one, 1}, 2, BANDIT_EXPANSION_FOURIER},
-        {{BANDIT_KERNEL_MATERN, 1.5, ard, 3}, 3, BANDIT_EXPANSION_FOURIER},
-        {{BANDIT_KERNEL_MATERN, 2.5, one, 1}, 6, BANDIT_EXPANSION_FOURIER},
-        {{BANDIT_KERNEL_LINEAR, 0, NULL, 0}, 4, BANDIT_EXPANSION_LINEAR},
+        {{BANDIT_KERNEL_GAUSSIAN, 0, ard, 3, 0.0}, 3, BANDIT_EXPANSION_FOURIER},
+        {{BANDIT_KERNEL_MATERN, 0.5, one, 1, 0.0}, 2, BANDIT_EXPANSION_FOURIER},
+        {{BANDIT_KERNEL_MATERN, 1.5, ard, 3, 0.0}, 3, BANDIT_EXPANSION_FOURIER},
+        {{BANDIT_KERNEL_MATERN, 2.5, one, 1, 0.0}, 6, BANDIT_EXPANSION_FOURIER},
+        {{BANDIT_KERNEL_LINEAR, 0, NULL, 0, 0.0}, 4, BANDIT_EXPANSION_LINEAR},
     };
     (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -129,11 +129,11 @@ static void eigenfunctions_add_up_to_the_kernel(void **state)
         size_t dimension, features;
         double tolerance;
     } cases[] = {
-        {{BANDIT_KERNEL_GAUSSIAN, 0, one, 1}, 1, 60, 1e-3},
-        {{BANDIT_KERNEL_GAUSSIAN, 0, ard, 2}, 2, 600, 3e-4},
-        {{BANDIT_KERNEL_MATERN, 2.5, ard, 2}, 2, 2000, 5e-4},
-        {{BANDIT_KERNEL_MATERN, 1.5, one, 1}, 1, 400, 6e-4},
-        {{BANDIT_KERNEL_GAUSSIAN, 0, wide, 3}, 3, 2500, 5e-5},
+        {{BANDIT_KERNEL_GAUSSIAN, 0, one, 1, 0.0}, 1, 60, 1e-3},
+        {{BANDIT_KERNEL_GAUSSIAN, 0, ard, 2, 0.0}, 2, 600, 3e-4},
+        {{BANDIT_KERNEL_MATERN, 2.5, ard, 2, 0.0}, 2, 2000, 5e-4},
+        {{BANDIT_KERNEL_MATERN, 1.5, one, 1, 0.0}, 1, 400, 6e-4},
+        {{BANDIT_KERNEL_GAUSSIAN, 0, wide, 3, 0.0}, 3, 2500, 5e-5},
     };
     (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -187,7 +187,7 @@ static void eigenfunctions_are_the_largest(void **state)
 {
     enum { FEATURES = 50, SIDE = 30 };
     const double ard[] = {0.2, 0.7};
-    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 1.5, ard, 2};
+    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 1.5, ard, 2, 0.0};
     bandit_arms *arms = uniform_arms(2, 3.0);
     bandit_covariance covariance;
     bandit_features features;
@@ -231,7 +231,7 @@ static void boxes_are_as_recommended(void **state)
     const double ard[] = {0.01, 2.0, 0.3};
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        const bandit_kernel kernel = {cases[k].type, cases[k].nu, ard, 3};
+        const bandit_kernel kernel = {cases[k].type, cases[k].nu, ard, 3, 0.0};
         bandit_arms *arms = uniform_arms(3, 2.0);
         bandit_covariance covariance;
         bandit_features features;

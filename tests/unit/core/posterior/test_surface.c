@@ -30,8 +30,8 @@ typedef struct fixture {
 } fixture;
 
 /* Arms 0 … PULLED−1 are pulled; those below n_dictionary are the dictionary. */
-static void set_up(fixture *f, bandit_kernel_type type, double nu, double lambda, size_t n_dictionary,
-                   uint64_t seed)
+static void set_up_ranges(fixture *f, bandit_kernel_type type, double nu, double short_share, double lambda,
+                          size_t n_dictionary, uint64_t seed)
 {
     bandit_error err = {0};
     uint32_t dictionary[PULLED];
@@ -43,7 +43,11 @@ static void set_up(fixture *f, bandit_kernel_type type, double nu, double lambda
     assert_int_equal(bandit_arms_new(&f->arms, N, D, &err), BANDIT_OK);
     assert_int_equal(bandit_arms_set_rows(f->arms, 0, N, f->rows, &err), BANDIT_OK);
     assert_int_equal(bandit_arms_finish(f->arms, BANDIT_SCALING_NONE, N, &err), BANDIT_OK);
-    bandit_kernel kernel = {.type = type, .nu = nu, .lengthscales = f->lengthscales, .n_lengthscales = D};
+    bandit_kernel kernel = {.type = type,
+                            .nu = nu,
+                            .lengthscales = f->lengthscales,
+                            .n_lengthscales = D,
+                            .short_share = short_share};
     assert_int_equal(bandit_covariance_init(&f->covariance, &kernel, f->arms, &err), BANDIT_OK);
     for (uint32_t i = 0; i < PULLED; i++) {
         f->sums[i] = (bandit_arm_sum){.arm = i, .count = 1 + i % 3};
@@ -54,6 +58,12 @@ static void set_up(fixture *f, bandit_kernel_type type, double nu, double lambda
                                             f->sums, PULLED, &err),
                      BANDIT_OK);
     assert_int_equal(bandit_surface_start(&f->surface, &f->posterior, 2, &err), BANDIT_OK);
+}
+
+static void set_up(fixture *f, bandit_kernel_type type, double nu, double lambda, size_t n_dictionary,
+                   uint64_t seed)
+{
+    set_up_ranges(f, type, nu, 0.0, lambda, n_dictionary, seed);
 }
 
 static void tear_down(fixture *f)
@@ -274,12 +284,11 @@ static void gradients(void **state)
 {
     const struct {
         bandit_kernel_type type;
-        double nu;
-    } kernels[] = {{BANDIT_KERNEL_GAUSSIAN, 0},
-                   {BANDIT_KERNEL_MATERN, 0.5},
-                   {BANDIT_KERNEL_MATERN, 1.5},
-                   {BANDIT_KERNEL_MATERN, 2.5},
-                   {BANDIT_KERNEL_LINEAR, 0}};
+        double nu, short_share;
+    } kernels[] = {{BANDIT_KERNEL_GAUSSIAN, 0, 0.0}, {BANDIT_KERNEL_GAUSSIAN, 0, 0.2},
+                   {BANDIT_KERNEL_MATERN, 0.5, 0.0}, {BANDIT_KERNEL_MATERN, 1.5, 0.0},
+                   {BANDIT_KERNEL_MATERN, 2.5, 0.0}, {BANDIT_KERNEL_MATERN, 2.5, 0.3},
+                   {BANDIT_KERNEL_LINEAR, 0, 0.0}};
     const bandit_acquisition acquisitions[] = {
         {BANDIT_ACQUIRE_UCB, 2.5, 1e-14, 0.0},          {BANDIT_ACQUIRE_IMPROVEMENT, 0.4, 1e-14, 0.0},
         {BANDIT_ACQUIRE_IMPROVEMENT, 30.0, 1e-14, 0.3}, {BANDIT_ACQUIRE_PROBABILITY, 0.4, 1e-14, 0.0},
@@ -288,7 +297,7 @@ static void gradients(void **state)
     (void)state;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         fixture f;
-        set_up(&f, kernels[k].type, kernels[k].nu, 0.05, 15, 11 + k);
+        set_up_ranges(&f, kernels[k].type, kernels[k].nu, kernels[k].short_share, 0.05, 15, 11 + k);
         hallucinate(&f, 30);
         hallucinate(&f, 31);
         for (size_t a = 0; a < sizeof acquisitions / sizeof *acquisitions; a++) {

@@ -147,9 +147,9 @@ static void samples_have_the_variational_mean_and_covariance(void **state)
         bandit_expansion expansion;
         size_t features;
     } cases[] = {
-        {{BANDIT_KERNEL_MATERN, 2.5, &l, 1}, BANDIT_EXPANSION_FOURIER, 16},
-        {{BANDIT_KERNEL_GAUSSIAN, 0, &l, 1}, BANDIT_EXPANSION_EIGEN, 100},
-        {{BANDIT_KERNEL_LINEAR, 0, NULL, 0}, BANDIT_EXPANSION_LINEAR, 2},
+        {{BANDIT_KERNEL_MATERN, 2.5, &l, 1, 0.0}, BANDIT_EXPANSION_FOURIER, 16},
+        {{BANDIT_KERNEL_GAUSSIAN, 0, &l, 1, 0.0}, BANDIT_EXPANSION_EIGEN, 100},
+        {{BANDIT_KERNEL_LINEAR, 0, NULL, 0, 0.0}, BANDIT_EXPANSION_LINEAR, 2},
     };
     const double alpha = 1.7;
     const size_t draws = repeats(100000, 5000);
@@ -244,7 +244,8 @@ static double direct_evidence(const problem *p, const uint32_t *z, size_t m)
 static void the_bound_is_titsias_bound(void **state)
 {
     static const double l = 0.5;
-    const bandit_kernel kernels[] = {{BANDIT_KERNEL_MATERN, 2.5, &l, 1}, {BANDIT_KERNEL_GAUSSIAN, 0, &l, 1}};
+    const bandit_kernel kernels[] = {{BANDIT_KERNEL_MATERN, 2.5, &l, 1, 0.0},
+                                     {BANDIT_KERNEL_GAUSSIAN, 0, &l, 1, 0.0}};
     (void)state;
     for (size_t k = 0; k < 2; k++) {
         for (size_t m = 1; m <= 7; m += 2) {
@@ -269,7 +270,7 @@ static void the_bound_is_titsias_bound(void **state)
 static void divergence_falls_as_m_grows(void **state)
 {
     static const double l = 0.3;
-    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1};
+    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1, 0.0};
     uint32_t pulled[PULLED], z[PULLED];
     double last = INFINITY, first = 0.0;
     problem p;
@@ -303,7 +304,7 @@ static void divergence_falls_as_m_grows(void **state)
 static void norm_of_the_mean(void **state)
 {
     static const double l = 0.5;
-    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1};
+    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1, 0.0};
     const uint32_t inducing[] = {2, 9, 14, 21, 26, 0, 30, 5};
     enum { M = sizeof inducing / sizeof *inducing };
     static double k[MAX][MAX], solved[MAX][MAX];
@@ -335,7 +336,7 @@ static void norm_of_the_mean(void **state)
 static void log_sums_of_two_halves_add_up(void **state)
 {
     static const double l = 0.5;
-    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1};
+    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1, 0.0};
     const uint32_t dictionary[] = {2, 9, 14, 21, 26, 0, 30, 5};
     enum { M = sizeof dictionary / sizeof *dictionary, HALF = PULLED / 2 };
     problem p;
@@ -365,7 +366,7 @@ static void log_sums_of_two_halves_add_up(void **state)
 static double seconds_per_sample(size_t n)
 {
     static const double l = 0.5;
-    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1};
+    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1, 0.0};
     const uint32_t inducing[] = {2, 9, 14, 21, 26, 0, 30, 5};
     problem p;
     bandit_posterior posterior = {0};
@@ -420,7 +421,7 @@ static void argmax_skips_what_is_withheld(void **state)
 {
     enum { MANY = 1003 };
     static const double l = 0.3;
-    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1};
+    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1, 0.0};
     const uint32_t inducing[] = {2, 9, 14};
     static double values[MANY + BANDIT_TILE];
     static uint32_t withheld[MANY];
@@ -473,10 +474,10 @@ static void argmax_skips_what_is_withheld(void **state)
 static void schedules(void **state)
 {
     const double l = 1.0;
-    const bandit_kernel matern = {BANDIT_KERNEL_MATERN, 2.5, &l, 1},
-                        rough = {BANDIT_KERNEL_MATERN, 0.5, &l, 1},
-                        middling = {BANDIT_KERNEL_MATERN, 1.5, &l, 1},
-                        gaussian = {BANDIT_KERNEL_GAUSSIAN, 0, &l, 1},
+    const bandit_kernel matern = {BANDIT_KERNEL_MATERN, 2.5, &l, 1, 0.0},
+                        rough = {BANDIT_KERNEL_MATERN, 0.5, &l, 1, 0.0},
+                        middling = {BANDIT_KERNEL_MATERN, 1.5, &l, 1, 0.0},
+                        gaussian = {BANDIT_KERNEL_GAUSSIAN, 0, &l, 1, 0.0},
                         linear = {.type = BANDIT_KERNEL_LINEAR};
     (void)state;
     assert_int_equal(bandit_svgp_inducing_for(&matern, BANDIT_POSTERIOR_FEATURES, 1, 10000), 7); /* T^{1/5} */

@@ -22,11 +22,11 @@ static size_t entries; /* kernel entries in tiles: an arm that is evaluated cost
 static const bandit_simd *underneath;
 static bandit_simd counted;
 
-static void count_entries(bandit_profile profile, size_t d, const double *tile, const double *points,
-                          size_t n, double *out, size_t ld)
+static void count_entries(bandit_profile profile, double short_share, size_t d, const double *tile,
+                          const double *points, size_t n, double *out, size_t ld)
 {
     entries += n;
-    underneath->entries(profile, d, tile, points, n, out, ld);
+    underneath->entries(profile, short_share, d, tile, points, n, out, ld);
 }
 
 typedef struct model {

@@ -23,11 +23,11 @@ static size_t looks; /* kernel columns */
 static const bandit_simd *underneath;
 static bandit_simd counted;
 
-static void count_looks(bandit_profile profile, size_t d, const double *tile, const double *points, size_t n,
-                        double *out, size_t ld)
+static void count_looks(bandit_profile profile, double short_share, size_t d, const double *tile,
+                        const double *points, size_t n, double *out, size_t ld)
 {
     looks++;
-    underneath->entries(profile, d, tile, points, n, out, ld);
+    underneath->entries(profile, short_share, d, tile, points, n, out, ld);
 }
 
 /* Variance of every arm, paper's scale, after these pulls. */

@@ -32,7 +32,7 @@ static void exponentials(void **state)
             for (size_t lane = 0; lane < BANDIT_TILE; lane++)
                 tile[lane] =
                     0x1p-30 * floor(0x1p30 * (700.0 * pow((double)i / 50000.0, 3.0) + 1e-3 * (double)lane));
-            version->entries(BANDIT_PROFILE_MATERN12, 1, tile, &point, 1, out, BANDIT_TILE);
+            version->entries(BANDIT_PROFILE_MATERN12, 0.0, 1, tile, &point, 1, out, BANDIT_TILE);
             for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
                 long double exact = expl(-(long double)tile[lane]);
                 worst = fmax(worst, (double)fabsl((out[lane] - exact) / exact));
@@ -44,7 +44,7 @@ static void exponentials(void **state)
         const double far[] = {0.0, 1e-300, 744.0, 1e3, 1e8, 1e150, 1e160, 710.0};
         for (size_t lane = 0; lane < BANDIT_TILE; lane++)
             tile[lane] = far[lane % 8];
-        version->entries(BANDIT_PROFILE_MATERN12, 1, tile, &point, 1, out, BANDIT_TILE);
+        version->entries(BANDIT_PROFILE_MATERN12, 0.0, 1, tile, &point, 1, out, BANDIT_TILE);
         for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
             assert_true(fabs(out[lane] - exp(-far[lane % 8])) <= 1e-15 * exp(-far[lane % 8]) + 1e-307);
             assert_true(lane % 8 > 1 || out[lane] == 1.0);
@@ -69,13 +69,46 @@ static void entries_depend_on_the_arm_alone(void **state)
     }
     for (size_t v = 0; v < NAMES; v++) {
         const bandit_simd *version = bandit_simd_named(names[v]);
-        for (int profile = 0; version && profile < BANDIT_PROFILE_MATRIX; profile++) {
-            version->entries((bandit_profile)profile, D, tile, points, N, all, BANDIT_TILE);
+        for (int kind = 0; version && kind < 2 * BANDIT_PROFILE_MATRIX; kind++) {
+            int profile = kind / 2;
+            double share = kind % 2 ? 0.3 : 0.0;
+            version->entries((bandit_profile)profile, share, D, tile, points, N, all, BANDIT_TILE);
             for (size_t i = 0; i < N; i++) {
-                version->entries((bandit_profile)profile, D, turned, points + i * D, 1, one, BANDIT_TILE);
+                version->entries((bandit_profile)profile, share, D, turned, points + i * D, 1, one,
+                                 BANDIT_TILE);
                 for (size_t lane = 0; lane < BANDIT_TILE; lane++)
                     assert_true(all[i * BANDIT_TILE + lane] == one[(lane + 5) % BANDIT_TILE]);
             }
+        }
+    }
+}
+
+/* A short share adds the entries of coordinates that are further apart. The linear kernel has none. */
+static void a_second_range_is_added(void **state)
+{
+    enum { D = 3, N = 5 };
+    double tile[D * BANDIT_TILE], points[N * D], apart[D * BANDIT_TILE], points_apart[N * D];
+    double one[N * BANDIT_TILE], other[N * BANDIT_TILE], both[N * BANDIT_TILE];
+    (void)state;
+    for (size_t i = 0; i < N * D; i++) {
+        points[i] = number(i);
+        points_apart[i] = points[i] / BANDIT_SHORT_RANGE;
+    }
+    for (size_t i = 0; i < D * BANDIT_TILE; i++) {
+        tile[i] = number(1000 + i);
+        apart[i] = tile[i] / BANDIT_SHORT_RANGE;
+    }
+    for (size_t v = 0; v < NAMES; v++) {
+        const bandit_simd *version = bandit_simd_named(names[v]);
+        for (int kind = 0; version && kind < BANDIT_PROFILE_MATRIX; kind++) {
+            bandit_profile profile = (bandit_profile)kind;
+            double share = profile == BANDIT_PROFILE_LINEAR ? 0.0 : 0.3;
+            version->entries(profile, 0.0, D, tile, points, N, one, BANDIT_TILE);
+            version->entries(profile, 0.0, D, apart, points_apart, N, other, BANDIT_TILE);
+            version->entries(profile, share, D, tile, points, N, both, BANDIT_TILE);
+            for (size_t i = 0; i < N * BANDIT_TILE; i++)
+                assert_true(fabs(both[i] - (1.0 - share) * one[i] - share * other[i]) <
+                            1e-14 * (1.0 + fabs(one[i])));
         }
     }
 }
@@ -220,9 +253,13 @@ static void choosing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exponentials),    cmocka_unit_test(entries_depend_on_the_arm_alone),
-        cmocka_unit_test(norms_and_means), cmocka_unit_test(distances),
-        cmocka_unit_test(triangles),       cmocka_unit_test(choosing),
+        cmocka_unit_test(exponentials),
+        cmocka_unit_test(entries_depend_on_the_arm_alone),
+        cmocka_unit_test(a_second_range_is_added),
+        cmocka_unit_test(norms_and_means),
+        cmocka_unit_test(distances),
+        cmocka_unit_test(triangles),
+        cmocka_unit_test(choosing),
     };
     return cmocka_run_group_tests_name("simd", tests, NULL, NULL);
 }
