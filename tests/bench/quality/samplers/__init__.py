@@ -21,7 +21,7 @@ class Sampler:
 
 
 def textbook(name, **options):
-    return Sampler(name, "textbook", "tasks", options, "scipy", fast=False, seeds=5, protocols=("sequential", "plates24"))
+    return Sampler(name, "textbook", "tasks", options, "scipy", fast=False, seeds=20, protocols=("sequential", "plates24"))
 
 
 # In the order of what a trial costs, the cheapest first.
