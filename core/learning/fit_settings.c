@@ -91,12 +91,17 @@ static bool counts_regions(const bandit_options *options, const bandit_arms *arm
     return has && options->revision >= 4 && !options->metric && options->warp_unit == BANDIT_WARP_IN_TURN;
 }
 
-/* Earlier studies guide a search by their own lengthscales, which a second range was not tried with. */
+static bool has_lengthscales(const bandit_kernel *kernel)
+{
+    return kernel->type == BANDIT_KERNEL_GAUSSIAN || kernel->type == BANDIT_KERNEL_MATERN;
+}
+
+/* Studies that learn from earlier ones keep one range, because two were not measured with them. */
 static bool may_have_two_ranges(const bandit_options *options, const bandit_arms *arms)
 {
     return options->revision >= 7 && options->algorithm == BANDIT_LOG_EI && options->learn_lengthscale &&
            options->n_sources == 0 && bandit_arms_is_open_space(arms) && options->standardize_rewards &&
-           options->warp_rewards;
+           options->warp_rewards && has_lengthscales(&options->kernel);
 }
 
 bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_options *options,
@@ -125,7 +130,7 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
         .low = bounds ? bounds->low : -INFINITY,
         .high = bounds ? bounds->high : INFINITY,
         .noise_std = options->noise_std};
-    if (options->kernel.type != BANDIT_KERNEL_GAUSSIAN && options->kernel.type != BANDIT_KERNEL_MATERN)
+    if (!has_lengthscales(&options->kernel))
         return BANDIT_OK;
     out->group = bandit_alloc(d, sizeof *out->group);
     out->extent = bandit_alloc(d, sizeof *out->extent);

@@ -336,10 +336,9 @@ bandit_status bandit_sample_try(bandit_sample *s, bandit_fitted *l, bandit_fitte
 {
     double value;
     bandit_status status = bandit_sample_fit(s, other, BANDIT_SAMPLE_EVALUATIONS, NULL, &value, err);
-    double density = bandit_sample_density(s, value, other->scale);
-    if (status == BANDIT_OK && density > *best) {
+    if (status == BANDIT_OK && bandit_sample_density(s, value, other->scale) > *best) {
         double *lengthscales = l->lengthscales;
-        *best = density;
+        *best = bandit_sample_density(s, value, other->scale);
         *l = *other;
         other->lengthscales = lengthscales;
     }

@@ -79,7 +79,7 @@ static void profiles(const bandit_fit_data *data, double signal, const double *u
 static void add_short_range(const bandit_fit_data *data, double signal, const double *u, size_t from,
                             size_t end, double *k, double *slope)
 {
-    const double closer = 1.0 / (BANDIT_SHORT_RANGE * BANDIT_SHORT_RANGE);
+    const double closer = BANDIT_SHORT_RANGE_SQUARES;
     double factor = is_of_distance(data) ? 1.0 / BANDIT_SHORT_RANGE : closer;
     double v[TILE], near[TILE], near_slope[TILE];
     for (size_t i = 0; i < TILE; i++)

@@ -34,7 +34,7 @@ static double profile_value(bandit_profile profile, double s, double *slope)
 
 double bandit_near_profile(const bandit_covariance *c, double s, double *slope)
 {
-    const double closer = 1.0 / (BANDIT_SHORT_RANGE * BANDIT_SHORT_RANGE);
+    const double closer = BANDIT_SHORT_RANGE_SQUARES;
     double k = profile_value(c->profile, s, slope), near_slope;
     if (!(c->short_share > 0.0))
         return k;

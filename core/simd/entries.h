@@ -29,8 +29,7 @@ ALWAYS VECTOR kernel_value(bandit_profile profile, bool two, double short_share,
     VECTOR k = profile_value(profile, s);
     if (!two)
         return k;
-    VECTOR near =
-        profile_value(profile, vec_mul(vec_set(1.0 / (BANDIT_SHORT_RANGE * BANDIT_SHORT_RANGE)), s));
+    VECTOR near = profile_value(profile, vec_mul(vec_set(BANDIT_SHORT_RANGE_SQUARES), s));
     return vec_fma(vec_set(short_share), vec_sub(near, k), k);
 }
 

@@ -31,7 +31,7 @@ static double profile_value(bandit_profile profile, double s)
 static void entries(bandit_profile profile, double short_share, size_t d, const double *tile,
                     const double *points, size_t n, double *out, size_t ld)
 {
-    const double closer = 1.0 / (BANDIT_SHORT_RANGE * BANDIT_SHORT_RANGE);
+    const double closer = BANDIT_SHORT_RANGE_SQUARES;
     for (size_t i = 0; i < n; i++) {
         const double *point = points + i * d;
         double s[BANDIT_TILE] = {0.0};

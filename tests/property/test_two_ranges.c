@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -109,9 +110,37 @@ static void a_restart_keeps_the_share(void **state)
     assert_true(with_two > 0);
 }
 
+/* A stored share that no kernel has is refused. It is the word after the power, which is the word after those of test_refitting_state.c. */
+static void a_damaged_share_is_refused(void **state)
+{
+    enum { SHARE = 18, MOST = 4096 };
+    static unsigned char stored[MOST];
+    const double shares[] = {-0.1, 1.0, NAN};
+    several s;
+    bandit_engine *restored;
+    bandit_checkpoint checkpoint;
+    bandit_error err;
+    (void)state;
+    open_study(&s, 7, 1);
+    several_run(&s, 20, 1);
+    bandit_engine_checkpoint(s.engine, &checkpoint);
+    assert_true(checkpoint.n_state <= MOST);
+    memcpy(stored, checkpoint.state, checkpoint.n_state);
+    checkpoint.state = stored;
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        memcpy(stored + SHARE * sizeof(double), &shares[i], sizeof *shares);
+        assert_int_equal(bandit_engine_restore(&restored, s.arms, &s.options, 0, &checkpoint, NULL, 0,
+                                               &bandit_executor_serial, &err),
+                         BANDIT_INVALID_STATE);
+        assert_string_equal(err.message, "the stored hyper-parameters are not valid");
+    }
+    several_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(many_optima_are_searched_better),
-                                       cmocka_unit_test(a_restart_keeps_the_share)};
+                                       cmocka_unit_test(a_restart_keeps_the_share),
+                                       cmocka_unit_test(a_damaged_share_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,4 +26,7 @@ typedef struct bandit_kernel {
 /* The lengthscales of the second part, relative to those of the first. */
 #define BANDIT_SHORT_RANGE 0.22
 
+/* Squared distances in the lengthscales of the second part are so many times those in the lengthscales of the first. */
+#define BANDIT_SHORT_RANGE_SQUARES (1.0 / (BANDIT_SHORT_RANGE * BANDIT_SHORT_RANGE))
+
 #endif

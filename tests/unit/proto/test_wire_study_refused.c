@@ -96,6 +96,10 @@ static void test_refused_members(void **state)
          "must have at most 8 elements"},
         {WITH("'learn_from':[" FROZEN("[]", "[1]", "[[1]]") "]"), "/learn_from/0/lengthscales",
          "must not be empty"},
+        {WITH(
+             "'learn_from':[{'study':'b','observations':9,'shift':0,'lengthscales':[1],'short_share':1.5,'weights':[1],"
+             "'points':[[1]]}]"),
+         "/learn_from/0/short_share", "must be at most 1"},
         {WITH("'learn_from':[" FROZEN("[1]", "[null]", "[[1]]") "]"), "/learn_from/0/weights/0",
          "must be a number"},
         {WITH("'learn_from':[" FROZEN("[1]", "[1,2]", "[[1]]") "]"), "/learn_from/0/points",
