@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { SINCE_WIDE_IMPROVEMENT = 8 /* the first revision whose wide picks may expect an improvement */ };
 enum { MOST_STARTS = 1024, MOST_PICKS = 1 << 24 /* with different random numbers, in a batch */ };
 
 static const bandit_space *space_of(const bandit_space_engine *e)
@@ -81,10 +82,9 @@ static double width_of_pick(const bandit_space_engine *e, const bandit_space_bat
     return bandit_confidence_calibrated(o, e->base.batch + b->n_picks, stagnation(&b->ledger));
 }
 
-/* When the search seeks the best point and has not improved for some time, every fourth pick maximizes an
- * upper confidence bound. The longer that time, the wider the bound: some improvement near the leader is
- * always expected, and other basins are only found through the width. Returns the width in standard
- * deviations; 0: not for this pick. */
+/* When the search seeks the best point and has not improved for some time, every fourth pick is a wide one. The longer
+ * that time, the wider: some improvement near the leader is always expected, and other basins are only found through
+ * the width. Returns the width in standard deviations; 0: not for this pick. */
 static double exploring_width(const bandit_space_engine *e, const bandit_space_batch *b)
 {
     const double patience = 8.0, widest = 3.0; /* in arms; in standard deviations */
@@ -120,6 +120,7 @@ typedef struct aim {
     bool of_word; /* the pick is a search among the points of one word (word_search.h) */
     double incumbent;
     uint32_t leader;
+    double width; /* of a wide pick; 0: it is none */
 } aim;
 
 /* Whether an arm has the fixed values. Overwrites e->coded. */
@@ -142,9 +143,18 @@ static aim aim_of_word(bandit_space_engine *e, bandit_space_batch *b, const doub
         bandit_space_features_of(e->base.arms, arm, features);
         bandit_surface_look(&b->surface, features);
         if (b->surface.mean > found.incumbent)
-            found = (aim){true, b->surface.mean, arm};
+            found = (aim){.of_word = true, .incumbent = b->surface.mean, .leader = arm};
     }
     return found;
+}
+
+/* Whether wide picks maximize the improvement that is expected if every deviation is multiplied by their width, and heed
+ * the prior of the location. Otherwise they maximize an upper confidence bound. With noise this is largest at the
+ * corners of the space, in one after the other. Without noise it is better, because near an optimum it finds more digits
+ * (docs/records/log-ei.md, "Wide picks with noise"). */
+static bool widens_improvement(const bandit_space_engine *e)
+{
+    return e->base.options.revision >= SINCE_WIDE_IMPROVEMENT && !bandit_space_is_silent(e);
 }
 
 static bandit_acquisition acquisition_of(const bandit_space_engine *e, const bandit_space_batch *b,
@@ -152,17 +162,20 @@ static bandit_acquisition acquisition_of(const bandit_space_engine *e, const ban
 {
     const bandit_options *o = &e->base.options;
     bandit_acquisition a = {.kind = e->rule->acquire, .smallest = 1e-12 * e->base.covariance.kappa2};
-    double exploring = b->has_model && !at->of_word ? exploring_width(e, b) : 0.0;
-    if (exploring > 0.0)
-        a = (bandit_acquisition){.kind = BANDIT_ACQUIRE_UCB, .parameter = exploring, .smallest = a.smallest};
-    else if (!b->has_model)
+    if (at->width > 0.0 && !widens_improvement(e)) {
+        a.kind = BANDIT_ACQUIRE_UCB;
+        a.parameter = at->width;
+    } else if (!b->has_model) {
         a.kind = BANDIT_ACQUIRE_VARIANCE;
-    else if (e->rule->seeks_best)
-        a = (bandit_acquisition){a.kind, at->incumbent, a.smallest, o->lambda};
-    else if (a.kind == BANDIT_ACQUIRE_UCB)
+    } else if (e->rule->seeks_best) {
+        a.parameter = at->incumbent;
+        a.noise = o->lambda;
+        a.widening = fmax(1.0, at->width) - 1.0;
+    } else if (a.kind == BANDIT_ACQUIRE_UCB) {
         a.parameter = width_of_pick(e, b);
-    else
+    } else {
         a.parameter = at->incumbent + o->zeta;
+    }
     return a;
 }
 
@@ -184,22 +197,22 @@ static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch 
     e->maximizer.steps = e->steps;
 }
 
-/* Sets the prior of the next pick. Every second pick heeds it; the picks between them find a best point that is at a
- * border. Overwrites `features`, of one point. */
+/* Sets the prior of the next pick. Every second pick heeds it, and so do wide picks; the others find a best point that is
+ * at a border. Overwrites `features`, of one point. */
 static bandit_status set_prior(bandit_space_engine *e, const bandit_space_batch *b,
-                               const bandit_acquisition *acquisition, uint32_t leader, double *features,
+                               const bandit_acquisition *acquisition, const aim *at, double *features,
                                bandit_error *err)
 {
     bool heeded = b->has_model && e->rule->seeks_best && acquisition->kind == BANDIT_ACQUIRE_IMPROVEMENT &&
-                  (e->base.batch + b->n_picks) % 2 == 0;
+                  ((e->base.batch + b->n_picks) % 2 == 0 || at->width > 0.0);
     e->prior.n = 0;
     if (!heeded || e->base.options.revision < BANDIT_SINCE_LOCATION_PRIOR)
         return BANDIT_OK;
-    bandit_space_features_of(e->base.arms, leader, features);
+    bandit_space_features_of(e->base.arms, at->leader, features);
     return bandit_location_prior_set(&e->prior, space_of(e), features, err);
 }
 
-/* Sets the objective of the next pick, and at->incumbent and at->leader as at->of_word says. Needs the grid, and memory
+/* Sets the objective of the next pick, and the other members of *at as at->of_word says. Needs the grid, and memory
  * for its values. */
 static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
                                   const bandit_select_limits *limits, aim *at, bandit_space_objective *c,
@@ -216,7 +229,8 @@ static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
     double *means = e->values + e->maximizer.n_grid, *variances = means + BANDIT_MAXIMIZE_TRIALS,
            *features = variances + BANDIT_MAXIMIZE_TRIALS; /* of one point, and later the slope */
     *at = at->of_word ? aim_of_word(e, b, limits->fixed, features)
-                      : (aim){false, incumbent_of(e, b, limits->fixed), b->leader};
+                      : (aim){.incumbent = incumbent_of(e, b, limits->fixed), .leader = b->leader};
+    at->width = b->has_model && !at->of_word ? exploring_width(e, b) : 0.0;
     *c = (bandit_space_objective){.e = e,
                                   .b = b,
                                   .limits = limits,
@@ -227,7 +241,7 @@ static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
                                   .slope = features};
     c->penalty = bandit_space_penalty(e, b, &c->acquisition);
     *objective = bandit_space_objective_functions(c);
-    status = set_prior(e, b, &c->acquisition, at->leader, features, err);
+    status = set_prior(e, b, &c->acquisition, at, features, err);
     if (!e->rule->samples || status != BANDIT_OK)
         return status;
     status =

@@ -33,14 +33,14 @@ static void improvement_shares(double z, double *share_of_cdf, double *share_of_
     *share_of_cdf = -(1.0 - q * series) / z * *share_of_density;
 }
 
-/* The standard deviation that one more measurement can remove, and its derivative with respect to the
+/* The standard deviation that one more measurement can remove, widened, and its derivative with respect to the
  * variance c. */
 static double removable(const bandit_acquisition *a, double c, double *by_variance)
 {
-    double all = c + a->noise, root = sqrt(all);
+    double all = c + a->noise, root = sqrt(all), factor = 1.0 + a->widening;
     if (by_variance)
-        *by_variance = (0.5 * c + a->noise) / (all * root);
-    return a->noise > 0.0 ? c / root : root;
+        *by_variance = factor * (0.5 * c + a->noise) / (all * root);
+    return factor * (a->noise > 0.0 ? c / root : root);
 }
 
 double bandit_acquisition_slopes(const bandit_acquisition *a, double mean, double variance, double *by_mean,

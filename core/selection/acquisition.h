@@ -19,6 +19,7 @@ typedef struct bandit_acquisition {
                    * of that measurement counts. It removes at most the deviation c / sqrt(c + noise) of a
                    * variance c: measuring a point that is known as well as its noise allows gains little
                    * (after Huang et al. 2006) */
+    double widening; /* >= 0, for improvements: the deviation counts 1 + widening times */
 } bandit_acquisition;
 
 /* The deviation whose improvement is expected, for a posterior variance. */

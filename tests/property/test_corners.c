@@ -1,8 +1,9 @@
-/* log_ei in an open space of six numbers: the prior of where the best point lies keeps picks from the corners, and a best point in
- * a corner is still found. */
+/* log_ei in an open space of six numbers: the prior of where the best point lies keeps picks from the corners, with noise also the
+ * wide ones, and a best point in a corner is still found. */
 #include "bandit/engine.h"
 #include "bandit/front.h"
 #include "bandit/space.h"
+#include "tests/support/dense_gp.h"
 #include "tests/support/must.h"
 #include "tests/support/several_study.h"
 
@@ -48,6 +49,17 @@ static void slope(const double *x, double *y)
         y[0] -= (double)(i + 1) * (i % 2 == 0 ? x[i] : 1.0 - x[i]);
 }
 
+/* A bowl with noise, whose deviation is a fifth of the range of its means. */
+static void noisy_bowl(const double *x, double *y)
+{
+    uint64_t random = 0;
+    memcpy(&random, x, sizeof random);
+    y[0] = y[1] = y[2] = 0.0;
+    for (size_t i = 0; i < D; i++)
+        y[0] -= (x[i] - 0.6) * (x[i] - 0.6);
+    y[0] += 0.4 * dense_normal(&random);
+}
+
 /* ---- runs ---------------------------------------------------------------------------------------------- */
 
 static void run(several *s, size_t revision, size_t objectives, several_measured *measure, size_t batch,
@@ -67,17 +79,17 @@ static void run(several *s, size_t revision, size_t objectives, several_measured
     several_run(s, trials, batch);
 }
 
-/* The share of the coordinates of the trials after the first ones that are at a border. */
-static double share_at_border(const several *s)
+/* The share of the coordinates that are at a border, of trial `first` and every `step` further. */
+static double share_at_border(const several *s, size_t first, size_t step)
 {
-    size_t at_border = 0;
-    for (size_t i = FIRST; i < s->n; i++) {
+    size_t at_border = 0, coordinates = 0;
+    for (size_t i = first; i < s->n; i += step) {
         double x[SEVERAL_SIDES];
         bandit_arms_coded(s->arms, s->picks[i].arm, x);
-        for (size_t j = 0; j < D; j++)
+        for (size_t j = 0; j < D; j++, coordinates++)
             at_border += x[j] <= 0.0 || x[j] >= 1.0;
     }
-    return (double)at_border / (double)((s->n - FIRST) * D);
+    return (double)at_border / (double)coordinates;
 }
 
 static double volume_of(const several *s)
@@ -107,7 +119,7 @@ static void two_objectives_are_not_sought_in_corners(void **state)
     (void)state;
     run(&before, 5, 2, circle, FIRST, TRIALS);
     run(&now, 6, 2, circle, FIRST, TRIALS);
-    assert_true(share_at_border(&now) < 0.5 * share_at_border(&before));
+    assert_true(share_at_border(&now, FIRST, 1) < 0.5 * share_at_border(&before, FIRST, 1));
     assert_true(volume_of(&now) > 1.25 * volume_of(&before));
     several_close(&before);
     several_close(&now);
@@ -150,12 +162,44 @@ static void a_best_corner_is_found(void **state)
     several_close(&s);
 }
 
+/* Every fourth pick is a wide one as long as nothing better is found. */
+static void with_noise_wide_picks_are_not_at_borders(void **state)
+{
+    double shares[2];
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        several s;
+        run(&s, 7 + k, 1, noisy_bowl, 1, 2 * TRIALS);
+        shares[k] = share_at_border(&s, FIRST + 1, 4);
+        several_close(&s);
+    }
+    print_message("coordinates at a border: %.2f by the bound, %.2f by an improvement\n", shares[0],
+                  shares[1]);
+    assert_true(shares[0] > 0.1);
+    assert_true(shares[1] < 0.25 * shares[0]);
+}
+
+/* Where the model sees no noise, wide picks are those of the bound. */
+static void without_noise_picks_stay(void **state)
+{
+    several before, now;
+    (void)state;
+    run(&before, 7, 1, slope, 1, TRIALS);
+    run(&now, 8, 1, slope, 1, TRIALS);
+    for (size_t i = 0; i < TRIALS; i++)
+        assert_memory_equal(before.values[i], now.values[i], sizeof before.values[i]);
+    several_close(&before);
+    several_close(&now);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_objectives_are_not_sought_in_corners),
         cmocka_unit_test(every_second_pick_heeds_the_prior),
         cmocka_unit_test(a_best_corner_is_found),
+        cmocka_unit_test(with_noise_wide_picks_are_not_at_borders),
+        cmocka_unit_test(without_noise_picks_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -289,10 +289,12 @@ static void gradients(void **state)
                    {BANDIT_KERNEL_MATERN, 0.5, 0.0}, {BANDIT_KERNEL_MATERN, 1.5, 0.0},
                    {BANDIT_KERNEL_MATERN, 2.5, 0.0}, {BANDIT_KERNEL_MATERN, 2.5, 0.3},
                    {BANDIT_KERNEL_LINEAR, 0, 0.0}};
-    const bandit_acquisition acquisitions[] = {
-        {BANDIT_ACQUIRE_UCB, 2.5, 1e-14, 0.0},          {BANDIT_ACQUIRE_IMPROVEMENT, 0.4, 1e-14, 0.0},
-        {BANDIT_ACQUIRE_IMPROVEMENT, 30.0, 1e-14, 0.3}, {BANDIT_ACQUIRE_PROBABILITY, 0.4, 1e-14, 0.0},
-        {BANDIT_ACQUIRE_MEAN, 0, 1e-14, 0.0},           {BANDIT_ACQUIRE_VARIANCE, 0, 1e-14, 0.0}};
+    const bandit_acquisition acquisitions[] = {{BANDIT_ACQUIRE_UCB, 2.5, 1e-14, 0.0, 0.0},
+                                               {BANDIT_ACQUIRE_IMPROVEMENT, 0.4, 1e-14, 0.0, 0.0},
+                                               {BANDIT_ACQUIRE_IMPROVEMENT, 30.0, 1e-14, 0.3, 2.0},
+                                               {BANDIT_ACQUIRE_PROBABILITY, 0.4, 1e-14, 0.0, 0.0},
+                                               {BANDIT_ACQUIRE_MEAN, 0, 1e-14, 0.0, 0.0},
+                                               {BANDIT_ACQUIRE_VARIANCE, 0, 1e-14, 0.0, 0.0}};
     const double h = 1e-6;
     (void)state;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {

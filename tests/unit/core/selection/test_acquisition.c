@@ -21,11 +21,11 @@ static const double smallest = 0.01, means[] = {-2.0, 0.3, 0.31, 1.7},
                     variances[] = {0.0, 0.004, 0.02, 0.3, 4.0};
 enum { MEANS = sizeof means / sizeof *means, VARIANCES = sizeof variances / sizeof *variances };
 
-static double textbook(bandit_acquisition_kind kind, double parameter, double noise, double mean,
-                       double variance)
+static double textbook(bandit_acquisition_kind kind, double parameter, double noise, double widening,
+                       double mean, double variance)
 {
     double c = variance < smallest ? smallest : variance;
-    double sigma = kind == BANDIT_ACQUIRE_IMPROVEMENT ? c / sqrt(c + noise) : sqrt(c);
+    double sigma = kind == BANDIT_ACQUIRE_IMPROVEMENT ? (1.0 + widening) * c / sqrt(c + noise) : sqrt(c);
     double z = (mean - parameter) / sigma;
     double density = exp(-0.5 * z * z) / sqrt(2.0 * acos(-1.0)), cdf = 0.5 * (1.0 + erf(z / sqrt(2.0)));
     switch (kind) {
@@ -46,17 +46,17 @@ static double textbook(bandit_acquisition_kind kind, double parameter, double no
 static void values_are_the_textbooks(void **state)
 {
     (void)state;
-    for (size_t round = 0; round < 2 * KINDS; round++) {
-        size_t k = round / 2;
-        double noise = round % 2 ? 0.2 : 0.0; /* matters to an improvement alone */
+    for (size_t round = 0; round < 4 * KINDS; round++) {
+        size_t k = round / 4; /* the others matter to an improvement alone */
+        double noise = round % 2 ? 0.2 : 0.0, widening = round / 2 % 2 ? 1.5 : 0.0;
         const bandit_acquisition a = {
-            .kind = kinds[k], .parameter = 0.3, .smallest = smallest, .noise = noise};
+            .kind = kinds[k], .parameter = 0.3, .smallest = smallest, .noise = noise, .widening = widening};
         for (size_t i = 0; i < MEANS * VARIANCES; i++) {
             double mean = means[i % MEANS], variance = variances[i / MEANS], by_mean, by_variance;
             double value = bandit_acquisition_value(&a, mean, variance);
             double c = fmax(variance, smallest), z = (mean - 0.3) * sqrt(c + noise) / c;
             if (kinds[k] != BANDIT_ACQUIRE_IMPROVEMENT || z > -5.0) /* beyond, the textbook's form cancels */
-                assert_true(fabs(value - textbook(kinds[k], 0.3, noise, mean, variance)) <=
+                assert_true(fabs(value - textbook(kinds[k], 0.3, noise, widening, mean, variance)) <=
                             1e-8 * fmax(1.0, fabs(value)));
             assert_true(fabs(bandit_acquisition_slopes(&a, mean, variance, &by_mean, &by_variance) - value) <=
                         1e-14 * fmax(1.0, fabs(value)));
@@ -67,11 +67,11 @@ static void values_are_the_textbooks(void **state)
 static void slopes_are_those_of_the_values(void **state)
 {
     (void)state;
-    for (size_t round = 0; round < 2 * KINDS; round++) {
-        size_t k = round / 2;
-        double noise = round % 2 ? 0.2 : 0.0; /* matters to an improvement alone */
+    for (size_t round = 0; round < 4 * KINDS; round++) {
+        size_t k = round / 4; /* the others matter to an improvement alone */
+        double noise = round % 2 ? 0.2 : 0.0, widening = round / 2 % 2 ? 1.5 : 0.0;
         const bandit_acquisition a = {
-            .kind = kinds[k], .parameter = 0.3, .smallest = smallest, .noise = noise};
+            .kind = kinds[k], .parameter = 0.3, .smallest = smallest, .noise = noise, .widening = widening};
         for (size_t i = 0; i < MEANS * VARIANCES; i++) {
             double mean = means[i % MEANS], variance = variances[i / MEANS], by_mean, by_variance;
             const double h = 1e-6, dv = fmax(1e-4, variance) * 1e-5;
