@@ -386,6 +386,8 @@ static void split(const bandit_space_objective *c, bandit_reason *out)
         bandit_reason_split_value(out);
     if (out->rule == BANDIT_REASON_BOUND)
         out->width = a->parameter;
+    else if (a->widening > 0.0)
+        out->width = 1.0 + a->widening;
     else if (out->rule == BANDIT_REASON_SAMPLE)
         out->width = c->b->width;
 }
