@@ -148,13 +148,14 @@ static aim aim_of_word(bandit_space_engine *e, bandit_space_batch *b, const doub
     return found;
 }
 
-/* Whether wide picks maximize the improvement that is expected if every deviation is multiplied by their width, and heed
- * the prior of the location. Otherwise they maximize an upper confidence bound. With noise this is largest at the
- * corners of the space, in one after the other. Without noise it is better, because near an optimum it finds more digits
- * (docs/records/log-ei.md, "Wide picks with noise"). */
-static bool widens_improvement(const bandit_space_engine *e)
+/* Whether a wide pick maximizes the improvement that is expected if every deviation is multiplied by its width, and heeds
+ * the prior of the location. Otherwise it maximizes an upper confidence bound. With noise this is largest at the corners
+ * of the space, in one after the other. So if the model sees noise, every second wide pick expects an improvement. A model
+ * also takes ruggedness for noise, where the bound is better (docs/records/log-ei.md, "Wide picks with noise"). */
+static bool widens_improvement(const bandit_space_engine *e, const bandit_space_batch *b)
 {
-    return e->base.options.revision >= SINCE_WIDE_IMPROVEMENT && !bandit_space_is_silent(e);
+    return e->base.options.revision >= SINCE_WIDE_IMPROVEMENT && !bandit_space_is_silent(e) &&
+           (e->base.batch + b->n_picks) % 8 == 7;
 }
 
 static bandit_acquisition acquisition_of(const bandit_space_engine *e, const bandit_space_batch *b,
@@ -162,7 +163,7 @@ static bandit_acquisition acquisition_of(const bandit_space_engine *e, const ban
 {
     const bandit_options *o = &e->base.options;
     bandit_acquisition a = {.kind = e->rule->acquire, .smallest = 1e-12 * e->base.covariance.kappa2};
-    if (at->width > 0.0 && !widens_improvement(e)) {
+    if (at->width > 0.0 && !widens_improvement(e, b)) {
         a.kind = BANDIT_ACQUIRE_UCB;
         a.parameter = at->width;
     } else if (!b->has_model) {
@@ -197,8 +198,8 @@ static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch 
     e->maximizer.steps = e->steps;
 }
 
-/* Sets the prior of the next pick. Every second pick heeds it, and so do wide picks; the others find a best point that is
- * at a border. Overwrites `features`, of one point. */
+/* Sets the prior of the next pick. Every second pick heeds it, and so do wide picks that expect an improvement; the others
+ * find a best point that is at a border. Overwrites `features`, of one point. */
 static bandit_status set_prior(bandit_space_engine *e, const bandit_space_batch *b,
                                const bandit_acquisition *acquisition, const aim *at, double *features,
                                bandit_error *err)

@@ -163,7 +163,7 @@ static void a_best_corner_is_found(void **state)
     several_close(&s);
 }
 
-/* Every fourth pick is a wide one as long as nothing better is found. */
+/* As long as nothing better is found, every eighth pick is a wide one of this kind. */
 static void with_noise_wide_picks_are_not_at_borders(void **state)
 {
     double shares[2];
@@ -171,7 +171,7 @@ static void with_noise_wide_picks_are_not_at_borders(void **state)
     for (size_t k = 0; k < 2; k++) {
         several s;
         run(&s, 7 + k, 1, noisy_bowl, 1, 2 * TRIALS);
-        shares[k] = share_at_border(&s, FIRST + 1, 4);
+        shares[k] = share_at_border(&s, FIRST + 5, 8);
         several_close(&s);
     }
     print_message("coordinates at a border: %.2f by the bound, %.2f by an improvement\n", shares[0],
@@ -191,7 +191,7 @@ static void the_reason_has_the_width(void **state)
     bandit_pick pick;
     bandit_error err;
     (void)state;
-    run(&s, 8, 1, noisy_bowl, 1, FIRST + 1 + TRIALS);
+    run(&s, 8, 1, noisy_bowl, 1, FIRST + 5 + TRIALS);
     several_begin(&s, s.n - 1, s.n, NULL, 0);
     bandit_engine_checkpoint(s.engine, &checkpoint);
     must(bandit_engine_restore(&restored, s.arms, &s.options, 0, &checkpoint, NULL, 0,
