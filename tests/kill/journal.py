@@ -95,7 +95,8 @@ def _fits(thing, state, found):
         # closed because its candidate failed too often.
         return found is None or found[0] in ("queued", "pending") or found == ("stopped", None, None)
     if thing[0] == "trial" and state[0] == "loose" and found is not None:
-        return found[0] == "queued" or found == ("pending", state[1], None)
+        # Queued, it may also have been closed because its candidate failed too often.
+        return found[0] == "queued" or found in (("pending", state[1], None), ("stopped", state[1], None))
     return state == found
 
 
