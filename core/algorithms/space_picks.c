@@ -149,8 +149,8 @@ static aim aim_of_word(bandit_space_engine *e, bandit_space_batch *b, const doub
 }
 
 /* Whether a wide pick maximizes the improvement that is expected if every deviation is multiplied by its width, and heeds
- * the prior of the location. Otherwise it maximizes an upper confidence bound. With noise this is largest at the corners
- * of the space, in one after the other. So if the model sees noise, every second wide pick expects an improvement. A model
+ * the prior of the location. Otherwise it maximizes an upper confidence bound. With noise this leads to the borders of
+ * the space, or stays near the leader. So if the model sees noise, every second wide pick expects an improvement. A model
  * also takes ruggedness for noise, where the bound is better (docs/records/log-ei.md, "Wide picks with noise"). */
 static bool widens_improvement(const bandit_space_engine *e, const bandit_space_batch *b)
 {

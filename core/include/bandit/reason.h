@@ -36,12 +36,14 @@ typedef struct bandit_reason {
     size_t n; /* metrics; 0 without a model */
     /* Of the arm, with the picks in flight hallucinated; Bayesian, in reward units, one entry per metric. */
     double mean[BANDIT_MOST_METRICS], variance[BANDIT_MOST_METRICS];
-    double left;    /* of the first metric: the share of the prior's variance that is left */
-    double score;   /* what the rule maximizes, in the units of the model, less the penalty */
-    double penalty; /* taken off a bound, a sample or a mean where evaluations fail, and off an improvement
-                         by the prior of the location; otherwise 0 */
-    double width; /* of an upper bound, in Bayesian standard deviations; of a wide improvement, the factor of
-                         its deviation */
+    double left;  /* of the first metric: the share of the prior's variance that is left */
+    double score; /* what the rule maximizes, in the units of the model, less the penalty */
+    /* Taken off a bound, a sample or a mean where evaluations fail, and off an improvement by the prior of the
+     * location; otherwise 0. */
+    double penalty;
+    /* Of an upper bound, in Bayesian standard deviations; of an improvement that a wide pick expects, what its
+     * deviation was multiplied by. */
+    double width;
     double incumbent; /* the mean to improve on, in reward units */
     /* By how much the rule expects the arm to exceed the incumbent, in the units of the model: what its mean
      * alone promises, and what its uncertainty adds. Their sum is the expected improvement, or the bound or
