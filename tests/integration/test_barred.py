@@ -126,6 +126,24 @@ def test_a_trial_that_comes_back_is_closed(server):
     assert (shown["state"], shown["reason"]) == ("stopped", REASONS["infeasible"]), shown
 
 
+def test_a_released_trial_is_closed(server):
+    """A trial that a worker gave back is queued, with the name of the worker. Then its candidate fails too often."""
+    client = server.client()
+    study = client.create(
+        {
+            "metric": {"name": "value", "goal": "maximize"},
+            "domain": {"type": "candidates", "points": [[0]]},
+            "algorithm": {"max_arm_failures": 1},
+        }
+    )["id"]
+    first, second = [client.ask(study, worker=worker)["trials"][0]["id"] for worker in ("one", "two")]
+    client.tell(study, [{"trial": first, "state": "released"}])
+    client.tell(study, [{"trial": second, "state": "failed"}])
+    shown = client.get(f"/v1/studies/{study}/trials/{first}").json
+    assert (shown["state"], shown["worker"]) == ("stopped", "one"), shown
+    assert shown["reason"] == REASONS["failed"], shown
+
+
 def test_own_trials_stay(server):
     client = server.client()
     study = create(client)

@@ -95,7 +95,7 @@ def _fits(thing, state, found):
         # closed because its candidate failed too often.
         return found is None or found[0] in ("queued", "pending") or found == ("stopped", None, None)
     if thing[0] == "trial" and state[0] == "loose" and found is not None:
-        # Queued, it may also have been closed because its candidate failed too often.
+        # While it was queued, it may have been closed because its candidate failed too often (integration/test_barred.py).
         return found[0] == "queued" or found in (("pending", state[1], None), ("stopped", state[1], None))
     return state == found
 
