@@ -1,6 +1,6 @@
 /* banditd on a disk that fails on demand: the released program's parts, with the layer of
  * tests/support/store_faults.h under its database. Takes the options of `banditd serve`, and orders on
- * standard input, each answered by a line on file descriptor 3 once it is in force:
+ * standard input, each answered by a line on the file descriptor $BANDITD_ANSWERS once it is in force:
  *
  *   full N | short N | io N | sync N [once]   the Nth such call from now on fails, and (without `once`) all
  * later ones power N SEED                              the Nth call is the last one none the disk is well
@@ -59,7 +59,8 @@ static void *obey(void *arg)
 int main(int argc, char **argv)
 {
     pthread_t thread;
-    FILE *answers = fdopen(3, "w");
+    const char *descriptor = getenv("BANDITD_ANSWERS");
+    FILE *answers = descriptor ? fdopen((int)strtol(descriptor, NULL, 10), "w") : NULL;
     if (argc < 2 || strcmp(argv[1], "serve") != 0 || !answers)
         return 2;
     store_faults_install(getenv("BANDITD_POWER") != NULL);

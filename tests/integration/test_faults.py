@@ -28,12 +28,9 @@ class FaultyServer(Server):
     def popen(self, command, **options):
         answers, their_end = os.pipe()
         self._answers = os.fdopen(answers)
-
-        def give_end():
-            os.dup2(their_end, 3)
-
+        options["env"] = {**options["env"], "BANDITD_ANSWERS": str(their_end)}
         process = subprocess.Popen(
-            [self._program, *command[1:]], stdin=subprocess.PIPE, preexec_fn=give_end, pass_fds=(3, their_end), **options
+            [self._program, *command[1:]], stdin=subprocess.PIPE, pass_fds=[their_end], **options
         )
         os.close(their_end)
         return process
