@@ -1,6 +1,7 @@
 /* The write-ahead log that a killed server leaves: recovered if it is whole or torn at its end, refused if it
  * is damaged or another file's. */
 #include "server/store/sqlite/sqlite.h"
+#include "tests/support/repeats.h"
 #include "tests/support/store_directory.h"
 #include "tests/support/store_fixture.h"
 
@@ -262,7 +263,7 @@ static void the_own_log_is_always_taken(void **state)
     stpcpy(stpcpy(remains, path), ".killed");
     store *s = NULL;
     size_t n = 0;
-    for (int round = 0; round < 12; round++) {
+    for (int round = 0; round < (int)repeats(12, 4); round++) {
         s = store_fixture_open(path);
         for (int i = 0; i < 6; i++) {
             snprintf(id, sizeof id, "r%d-%d", round, i);
@@ -296,8 +297,9 @@ static void *ask_always(void *arg)
 /* Readers ask beside a server, while checkpoints move the marks and the log starts over. */
 static void the_log_of_a_running_server_is_always_taken(void **state)
 {
-    enum { ASKERS = 6, STARTS = 200 };
+    enum { ASKERS = 6 };
     const char *path = ((store_directory *)*state)->path;
+    const size_t starts = repeats(200, 50);
     asker askers[ASKERS];
     atomic_bool ended = false;
     char id[40];
@@ -305,9 +307,9 @@ static void the_log_of_a_running_server_is_always_taken(void **state)
         askers[i] = (asker){.path = path, .ended = &ended};
         assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_always, &askers[i]), 0);
     }
-    for (int i = 0; i < STARTS; i++) {
+    for (size_t i = 0; i < starts; i++) {
         store *s = store_fixture_open(path);
-        snprintf(id, sizeof id, "s%d", i);
+        snprintf(id, sizeof id, "s%zu", i);
         add_study(s, id);
         store_close(s);
     }
@@ -317,7 +319,7 @@ static void the_log_of_a_running_server_is_always_taken(void **state)
         assert_int_equal(askers[i].refused, 0);
         assert_true(askers[i].asked > 100);
     }
-    assert_int_equal(count_studies(path), STARTS);
+    assert_int_equal(count_studies(path), starts);
 }
 
 static void a_log_without_its_database_is_kept(void **state)
