@@ -108,6 +108,8 @@ struct bandit_engine {
     const bandit_ledger
         *given; /* during begin_batch: the new sums; NULL: the new sums are the current ones plus the
                    results */
+    /* Of an engine that another one wraps: the rewards as reported, which are the wrapping engine's. NULL: the engine's own. */
+    const bandit_ledger *rewards;
     const bandit_result *told; /* during amend: n_told results, as of bandit_engine_amend */
     size_t n_told;
 };

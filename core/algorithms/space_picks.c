@@ -1,14 +1,15 @@
 /* The choice of the next point: the design before the first reward, then the maximum of the acquisition or of
  * a sampled function among the points that may be picked. */
-#include "core/algorithms/reason.h"
+#include "core/algorithms/space_picks.h"
+#include "core/algorithms/quadratic_pick.h"
 #include "core/algorithms/space_design.h"
-#include "core/algorithms/space_objective.h"
 #include "core/algorithms/untried_words.h"
 #include "core/algorithms/word_search.h"
 #include "core/base/allocate.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SINCE_WIDE_IMPROVEMENT = 8 /* the first revision whose wide picks may expect an improvement */ };
 enum { MOST_STARTS = 1024, MOST_PICKS = 1 << 24 /* with different random numbers, in a batch */ };
@@ -115,16 +116,7 @@ static double incumbent_of(const bandit_space_engine *e, const bandit_space_batc
     return isfinite(best) ? best : b->incumbent;
 }
 
-/* What a pick must improve on, and beside which point it looks. */
-typedef struct aim {
-    bool of_word; /* the pick is a search among the points of one word (word_search.h) */
-    double incumbent;
-    uint32_t leader;
-    double width; /* of a wide pick; 0: it is none */
-} aim;
-
-/* Whether an arm has the fixed values. Overwrites e->coded. */
-static bool has_fixed(bandit_space_engine *e, uint32_t arm, const double *fixed)
+bool bandit_space_has_fixed(bandit_space_engine *e, uint32_t arm, const double *fixed)
 {
     bandit_arms_coded(e->base.arms, arm, e->coded);
     return bandit_has_fixed(space_of(e), e->coded, fixed);
@@ -132,18 +124,19 @@ static bool has_fixed(bandit_space_engine *e, uint32_t arm, const double *fixed)
 
 /* The aim of a search among the points of a word: the largest posterior mean of its pulled points and, as in
  * incumbent_of, of its points in flight. Some of them have been pulled. `features`: memory for a point. */
-static aim aim_of_word(bandit_space_engine *e, bandit_space_batch *b, const double *fixed, double *features)
+static bandit_space_aim aim_of_word(bandit_space_engine *e, bandit_space_batch *b, const double *fixed,
+                                    double *features)
 {
     size_t more = bandit_space_keeps_apart(&e->base) ? b->n_out : 0;
-    aim found = {.of_word = true, .incumbent = -INFINITY, .leader = b->leader};
+    bandit_space_aim found = {.of_word = true, .incumbent = -INFINITY, .leader = b->leader};
     for (size_t i = 0; i < b->ledger.n + more && !bandit_pause(); i++) {
         uint32_t arm = i < b->ledger.n ? b->ledger.sums[i].arm : b->out[i - b->ledger.n];
-        if (!has_fixed(e, arm, fixed))
+        if (!bandit_space_has_fixed(e, arm, fixed))
             continue;
         bandit_space_features_of(e->base.arms, arm, features);
         bandit_surface_look(&b->surface, features);
         if (b->surface.mean > found.incumbent)
-            found = (aim){.of_word = true, .incumbent = b->surface.mean, .leader = arm};
+            found = (bandit_space_aim){.of_word = true, .incumbent = b->surface.mean, .leader = arm};
     }
     return found;
 }
@@ -159,7 +152,7 @@ static bool widens_improvement(const bandit_space_engine *e, const bandit_space_
 }
 
 static bandit_acquisition acquisition_of(const bandit_space_engine *e, const bandit_space_batch *b,
-                                         const aim *at)
+                                         const bandit_space_aim *at)
 {
     const bandit_options *o = &e->base.options;
     bandit_acquisition a = {.kind = e->rule->acquire, .smallest = 1e-12 * e->base.covariance.kappa2};
@@ -201,8 +194,8 @@ static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch 
 /* Sets the prior of the next pick. Every second pick heeds it, and so do wide picks that expect an improvement; the others
  * find a best point that is at a border. Overwrites `features`, of one point. */
 static bandit_status set_prior(bandit_space_engine *e, const bandit_space_batch *b,
-                               const bandit_acquisition *acquisition, const aim *at, double *features,
-                               bandit_error *err)
+                               const bandit_acquisition *acquisition, const bandit_space_aim *at,
+                               double *features, bandit_error *err)
 {
     bool heeded = b->has_model && e->rule->seeks_best && acquisition->kind == BANDIT_ACQUIRE_IMPROVEMENT &&
                   ((e->base.batch + b->n_picks) % 2 == 0 || at->width > 0.0);
@@ -213,11 +206,10 @@ static bandit_status set_prior(bandit_space_engine *e, const bandit_space_batch 
     return bandit_location_prior_set(&e->prior, space_of(e), features, err);
 }
 
-/* Sets the objective of the next pick, and the other members of *at as at->of_word says. Needs the grid, and memory
- * for its values. */
-static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
-                                  const bandit_select_limits *limits, aim *at, bandit_space_objective *c,
-                                  bandit_objective *objective, bandit_error *err)
+bandit_status bandit_space_start_choice(bandit_space_engine *e, bandit_space_batch *b,
+                                        const bandit_select_limits *limits, bandit_space_aim *at,
+                                        bandit_space_objective *c, bandit_objective *objective,
+                                        bandit_error *err)
 {
     const bandit_options *o = &e->base.options;
     bandit_status status = make_grid(e, b, limits->fixed, err);
@@ -229,8 +221,9 @@ static bandit_status start_choice(bandit_space_engine *e, bandit_space_batch *b,
         return status;
     double *means = e->values + e->maximizer.n_grid, *variances = means + BANDIT_MAXIMIZE_TRIALS,
            *features = variances + BANDIT_MAXIMIZE_TRIALS; /* of one point, and later the slope */
-    *at = at->of_word ? aim_of_word(e, b, limits->fixed, features)
-                      : (aim){.incumbent = incumbent_of(e, b, limits->fixed), .leader = b->leader};
+    *at = at->of_word
+              ? aim_of_word(e, b, limits->fixed, features)
+              : (bandit_space_aim){.incumbent = incumbent_of(e, b, limits->fixed), .leader = b->leader};
     at->width = b->has_model && !at->of_word ? exploring_width(e, b) : 0.0;
     *c = (bandit_space_objective){.e = e,
                                   .b = b,
@@ -257,10 +250,10 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
                               const bandit_select_limits *limits, bool of_word, bool *found,
                               bandit_error *err)
 {
-    aim at = {.of_word = of_word};
+    bandit_space_aim at = {.of_word = of_word};
     bandit_space_objective c;
     bandit_objective objective;
-    bandit_status status = start_choice(e, b, limits, &at, &c, &objective, err);
+    bandit_status status = bandit_space_start_choice(e, b, limits, &at, &c, &objective, err);
     if (status != BANDIT_OK)
         return status;
     look_beside_leader(e, b, at.leader);
@@ -280,11 +273,57 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
     return status;
 }
 
-/* Sets *fixed to the values that the next pick has: an untried word, or one that is searched (*of_word), or to NULL. To be
- * freed. */
-static bandit_status fix_word(const bandit_space_engine *e, const bandit_space_batch *b,
-                              const bandit_select_limits *limits, double **fixed, bool *of_word,
-                              bandit_error *err)
+/* Whether the next pick may be one: two of four. */
+static bool is_turn_of_quadratic(const bandit_space_engine *e, const bandit_space_batch *b,
+                                 const bandit_select_limits *limits)
+{
+    uint64_t place = (e->base.batch + b->n_picks) % 4;
+    return e->base.options.revision >= BANDIT_SINCE_QUADRATIC_PICKS && e->rule->seeks_best && b->has_model &&
+           !limits->fixed && (place == 1 || place == 2);
+}
+
+/* Whether evaluations may fail at the point e->coded. */
+static bandit_status may_fail(bandit_space_engine *e, bandit_space_batch *b,
+                              const bandit_select_limits *limits, bool *fails, bandit_error *err)
+{
+    double *point = bandit_alloc(space_of(e)->n, sizeof *point),
+           *features = bandit_alloc(bandit_arms_dimension(e->base.arms), sizeof *features);
+    bandit_status status =
+        point && features ? BANDIT_OK : bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (status == BANDIT_OK) {
+        memcpy(point, e->coded, space_of(e)->n * sizeof *point);
+        status = make_grid(e, b, limits->fixed, err);
+    }
+    if (status == BANDIT_OK)
+        status = bandit_space_learn_failures(e, b, limits, err);
+    if (status == BANDIT_OK) {
+        memcpy(e->coded, point, space_of(e)->n * sizeof *point);
+        bandit_arms_scale_point(e->base.arms, e->coded, features);
+        *fails = e->feasibility.n > 0 && bandit_feasibility_shortfall(&e->feasibility, features, NULL) > 0.0;
+    }
+    free(point);
+    free(features);
+    return status;
+}
+
+bandit_status bandit_space_choose_quadratic(bandit_space_engine *e, bandit_space_batch *b,
+                                            const bandit_select_limits *limits, bool *found,
+                                            bandit_error *err)
+{
+    bool fails = false;
+    *found = false;
+    if (!is_turn_of_quadratic(e, b, limits))
+        return BANDIT_OK;
+    bandit_status status = bandit_quadratic_pick(e, b, limits, found, err);
+    if (status == BANDIT_OK && *found && limits->n_failed > 0)
+        status = may_fail(e, b, limits, &fails, err);
+    *found = *found && !fails;
+    return status;
+}
+
+bandit_status bandit_space_fix_word(const bandit_space_engine *e, const bandit_space_batch *b,
+                                    const bandit_select_limits *limits, double **fixed, bool *of_word,
+                                    bandit_error *err)
 {
     bandit_status status = BANDIT_OK;
     *fixed = NULL;
@@ -300,19 +339,22 @@ static bandit_status fix_word(const bandit_space_engine *e, const bandit_space_b
     return status;
 }
 
-/* Sets e->coded to the maximizer's answer; if it is time for a word, with that word. */
-static bandit_status maximize_in_turn(bandit_space_engine *e, bandit_space_batch *b,
-                                      const bandit_select_limits *limits, bool *found, bandit_error *err)
+/* Sets e->coded to the next point: one with a word, if it is time for one, a quadratic function's best point, or the
+ * maximizer's answer. */
+static bandit_status choose_in_turn(bandit_space_engine *e, bandit_space_batch *b,
+                                    const bandit_select_limits *limits, bool *found, bandit_error *err)
 {
     bandit_select_limits within = *limits;
     double *fixed;
     bool of_word;
-    bandit_status status = fix_word(e, b, limits, &fixed, &of_word, err);
+    bandit_status status = bandit_space_fix_word(e, b, limits, &fixed, &of_word, err);
     within.fixed = fixed;
     *found = false;
     if (fixed)
         status = maximize(e, b, &within, of_word, found, err);
     free(fixed);
+    if (status == BANDIT_OK && !*found)
+        status = bandit_space_choose_quadratic(e, b, limits, found, err);
     return status == BANDIT_OK && !*found ? maximize(e, b, limits, false, found, err) : status;
 }
 
@@ -323,8 +365,7 @@ bool bandit_space_samples_uncertainty(const bandit_space_engine *e, const bandit
     return !b->has_model && e->base.options.init == BANDIT_INIT_UNCERTAINTY;
 }
 
-/* Whether the next pick is a uniform point. */
-static bool explores(const bandit_space_engine *e, const bandit_space_batch *b)
+bool bandit_space_explores(const bandit_space_engine *e, const bandit_space_batch *b)
 {
     const bandit_options *o = &e->base.options;
     return b->has_model && e->rule->explores &&
@@ -332,9 +373,7 @@ static bool explores(const bandit_space_engine *e, const bandit_space_batch *b)
                                  (uint64_t)1 << 63 | b->n_picks) < o->epsilon;
 }
 
-/* Whether the next pick is one of the design although there is a model. If all results are equal, the fit has long
- * lengthscales, and the most uncertain points are the corners of the space. */
-static bool continues_design(const bandit_space_engine *e, const bandit_space_batch *b)
+bool bandit_space_continues_design(const bandit_space_engine *e, const bandit_space_batch *b)
 {
     bool flat = e->base.options.revision >= 2 && e->rule->seeks_best && b->has_model &&
                 bandit_ledger_is_flat(&b->ledger);
@@ -348,12 +387,12 @@ bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
     const bandit_options *o = &e->base.options;
     bool found = false;
     bandit_status status;
-    if (continues_design(e, b))
+    if (bandit_space_continues_design(e, b))
         status = bandit_design_later(&e->base, b->ledger.n + b->n_out, limits, e->coded, &found, err);
-    else if (explores(e, b))
+    else if (bandit_space_explores(e, b))
         status = bandit_design_random(&e->base, b->n_picks, limits, e->coded, &found, err);
     else if (b->has_model || bandit_space_samples_uncertainty(e, b))
-        status = maximize_in_turn(e, b, limits, &found, err);
+        status = choose_in_turn(e, b, limits, &found, err);
     else
         status = bandit_design_next(&e->base, e->rule->seeks_best, b->n_out, limits, e->coded, &found, err);
     *stop = found ? BANDIT_STOP_NONE : BANDIT_STOP_EXHAUSTED;
@@ -365,120 +404,4 @@ bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
     if (fmax(0.0, b->surface.variance) / o->lambda < 1.0 / o->parallelism)
         *stop = BANDIT_STOP_INITIAL; /* [BBKB] Alg. 3 */
     return BANDIT_OK;
-}
-
-/* ---- why a point was picked ---------------------------------------------------------------------------- */
-
-static void split(const bandit_space_objective *c, bandit_reason *out)
-{
-    static const bandit_reason_rule rules[] = {[BANDIT_ACQUIRE_UCB] = BANDIT_REASON_BOUND,
-                                               [BANDIT_ACQUIRE_IMPROVEMENT] = BANDIT_REASON_IMPROVEMENT,
-                                               [BANDIT_ACQUIRE_PROBABILITY] = BANDIT_REASON_PROBABILITY,
-                                               [BANDIT_ACQUIRE_MEAN] = BANDIT_REASON_MEAN,
-                                               [BANDIT_ACQUIRE_VARIANCE] = BANDIT_REASON_UNCERTAINTY};
-    const bandit_acquisition *a = &c->acquisition;
-    out->rule = c->e->rule->samples ? BANDIT_REASON_SAMPLE : rules[a->kind];
-    if (out->rule == BANDIT_REASON_UNCERTAINTY)
-        bandit_reason_split_variance(out);
-    else if (out->rule == BANDIT_REASON_IMPROVEMENT)
-        bandit_reason_split_improvement(out, out->mean[0] - a->parameter,
-                                        bandit_acquisition_deviation(a, out->variance[0]));
-    else if (out->rule != BANDIT_REASON_PROBABILITY)
-        bandit_reason_split_value(out);
-    if (out->rule == BANDIT_REASON_BOUND)
-        out->width = a->parameter;
-    else if (a->widening > 0.0)
-        out->width = 1.0 + a->widening;
-    else if (out->rule == BANDIT_REASON_SAMPLE)
-        out->width = c->b->width;
-}
-
-/* The largest mean of the points with results, also if the rule does not use it. */
-static double leading_mean(const bandit_space_engine *e, bandit_space_batch *b, double *features)
-{
-    double best = b->has_model ? -INFINITY : 0.0;
-    for (size_t i = 0; i < b->ledger.n && !bandit_pause(); i++) {
-        bandit_space_features_of(e->base.arms, b->ledger.sums[i].arm, features);
-        bandit_surface_look(&b->surface, features);
-        best = fmax(best, b->surface.mean);
-    }
-    return best;
-}
-
-/* The reason of a point that maximizes something. */
-static bandit_status explain_maximum(bandit_space_engine *e, bandit_space_batch *b, uint32_t arm, aim *at,
-                                     const bandit_select_limits *limits, bandit_reason *out,
-                                     bandit_error *err)
-{
-    bandit_engine *engine = &e->base;
-    bandit_space_objective c;
-    bandit_objective objective;
-    bandit_status status = start_choice(e, b, limits, at, &c, &objective, err);
-    double *features = bandit_alloc(bandit_arms_dimension(engine->arms), sizeof *features);
-    if (status == BANDIT_OK && !features)
-        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    if (status == BANDIT_OK) {
-        bool improves = c.acquisition.kind == BANDIT_ACQUIRE_IMPROVEMENT ||
-                        c.acquisition.kind == BANDIT_ACQUIRE_PROBABILITY;
-        double incumbent = improves ? at->incumbent : leading_mean(e, b, features);
-        bandit_space_features_of(engine->arms, arm, features);
-        objective.values(&c, features, 1, &out->score);
-        if (c.penalty > 0.0 && !improves)
-            out->penalty = c.penalty * bandit_feasibility_shortfall(&e->feasibility, features, NULL);
-        out->penalty -= bandit_location_prior_log(&e->prior, features, NULL);
-        bandit_surface_look(&b->surface, features);
-        bandit_reason_set_model(out, b->surface.mean, b->surface.variance, incumbent);
-        split(&c, out);
-    }
-    free(features);
-    return status;
-}
-
-/* Sets *fixed to the word whose points were searched, if the arm is one of them, and otherwise to NULL. To be freed. */
-static bandit_status word_of_search(bandit_space_engine *e, const bandit_space_batch *b, uint32_t arm,
-                                    const bandit_select_limits *limits, double **fixed, bandit_error *err)
-{
-    bool of_word;
-    bandit_status status = fix_word(e, b, limits, fixed, &of_word, err);
-    if (status == BANDIT_OK && of_word && has_fixed(e, arm, *fixed))
-        return BANDIT_OK;
-    free(*fixed);
-    *fixed = NULL;
-    return status;
-}
-
-bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,
-                                          const bandit_select_limits *limits, const bandit_executor *executor,
-                                          bandit_reason *out, bandit_error *err)
-{
-    bandit_space_engine *e = (bandit_space_engine *)engine;
-    bandit_space_batch *b = &e->batches[e->in_force];
-    bandit_select_limits within = *limits;
-    double *fixed = NULL;
-    aim at = {0};
-    bandit_status status = BANDIT_OK;
-    (void)executor;
-    if (continues_design(e, b)) {
-        out->rule = BANDIT_REASON_FIRST;
-        return BANDIT_OK;
-    }
-    if (explores(e, b) || !(b->has_model || bandit_space_samples_uncertainty(e, b))) {
-        out->rule = b->has_model ? BANDIT_REASON_RANDOM : BANDIT_REASON_FIRST;
-        return BANDIT_OK;
-    }
-    if (e->rule->seeks_best && b->has_model)
-        status = bandit_untried_word_of(engine, &b->ledger, b->out, b->n_out, limits,
-                                        engine->batch + b->n_picks, arm, &fixed, err);
-    bool untried = fixed;
-    if (status == BANDIT_OK && !untried)
-        status = word_of_search(e, b, arm, limits, &fixed, err);
-    at.of_word = fixed && !untried;
-    if (fixed)
-        within.fixed = fixed;
-    if (status == BANDIT_OK)
-        status = explain_maximum(e, b, arm, &at, &within, out, err);
-    if (untried)
-        out->rule = BANDIT_REASON_WORD;
-    free(fixed);
-    return status;
 }

@@ -138,6 +138,21 @@ bandit_status bandit_nearest_root(double *out, double *M, size_t n, bandit_error
     return bandit_fail(err, BANDIT_NUMERICAL, "", "a symmetric matrix of order %zu has no eigenvalues", n);
 }
 
+bandit_status bandit_qr(double *a, size_t rows, size_t columns, double *r, bandit_error *err)
+{
+    lapack_int m = (lapack_int)rows, n = (lapack_int)columns;
+    double *factors = bandit_alloc(columns, sizeof *factors);
+    lapack_int info =
+        factors ? LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, a, m, factors) : LAPACK_WORK_MEMORY_ERROR;
+    for (size_t j = 0; info == 0 && j < columns; j++)
+        memcpy(r + j * columns, a + j * rows, (j + 1) * sizeof *r);
+    if (info == 0)
+        info = LAPACKE_dorgqr(LAPACK_COL_MAJOR, m, n, n, a, m, factors);
+    free(factors);
+    assert(info == 0 || info == LAPACK_WORK_MEMORY_ERROR);
+    return info == 0 ? BANDIT_OK : bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+}
+
 /* x = A x for the lower triangular n x n matrix A: squares on the diagonal by SIMD loops, the part below each
  * by BLAS. The size of the squares is fixed, because the order of summation depends on it. */
 static void multiply_lower(const bandit_simd *simd, size_t n, const double *a, size_t ld, double *x)

@@ -33,6 +33,10 @@ bool bandit_reversed_cholesky(double *out, const double *M, size_t n, double shi
  * BANDIT_NUMERICAL (a NaN, or no convergence). LAPACK dsyev, dgeqlf. */
 bandit_status bandit_nearest_root(double *out, double *M, size_t n, bandit_error *err);
 
+/* QR factorization of the rows x columns matrix in `a`, rows >= columns > 0: a becomes Q, and `r` (columns x columns) the
+ * upper triangular R; its strict lower triangle is unspecified. Errors: BANDIT_NO_MEMORY. LAPACK dgeqrf, dorgqr. */
+bandit_status bandit_qr(double *a, size_t rows, size_t columns, double *r, bandit_error *err);
+
 /* Inverts the lower triangular n x n `l` in place, leading dimension ld. Returns BANDIT_NUMERICAL if it is
  * singular. */
 bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *err);

@@ -87,6 +87,7 @@ static bandit_status new_inner(bandit_engine **out, bandit_refitting_engine *e, 
     if (status != BANDIT_OK)
         return status;
     (*out)->grows_norm_bound = e->base.options.learn_norm_bound;
+    (*out)->rewards = &e->ledger;
     (*out)->started = e->base.started;
     (*out)->batch = e->base.batch;
     return BANDIT_OK;
@@ -321,6 +322,7 @@ static bandit_status refitting_restore(bandit_engine *engine, const bandit_check
     if (status != BANDIT_OK)
         return status;
     e->inner->grows_norm_bound = engine->options.learn_norm_bound;
+    e->inner->rewards = &e->ledger;
     bandit_checkpoint again = {0};
     e->inner->table->checkpoint(e->inner, &again);
     if (!bandit_reserve((void **)&e->state, &e->capacity_state,

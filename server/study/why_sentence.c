@@ -62,6 +62,9 @@ void why_sentence(char out[WHY_SENTENCE], const why_facts *f)
     case BANDIT_REASON_WORD:
         snprintf(out, WHY_SENTENCE, "Tries a word that no result has.");
         return;
+    case BANDIT_REASON_QUADRATIC:
+        snprintf(out, WHY_SENTENCE, "The best point of a quadratic function that follows the results well.");
+        return;
     case BANDIT_REASON_BOUND:
     case BANDIT_REASON_IMPROVEMENT:
     case BANDIT_REASON_PROBABILITY:

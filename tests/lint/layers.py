@@ -55,7 +55,7 @@ TABLE = [
     ),
     Folder(
         "core/learning",
-        "hyper-parameters from rewards: the likelihood and its maximum",
+        "what is fitted to rewards: hyper-parameters by their likelihood, and quadratic functions",
         "core/include core/simd core/base core/arms core/posterior",
         "BLAS NLopt",
     ),

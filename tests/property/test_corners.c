@@ -2,7 +2,6 @@
  * wide ones, and a best point in a corner is still found. */
 #include "bandit/engine.h"
 #include "bandit/front.h"
-#include "bandit/reason.h"
 #include "bandit/space.h"
 #include "tests/support/dense_gp.h"
 #include "tests/support/must.h"
@@ -184,26 +183,14 @@ static void with_noise_wide_picks_are_not_at_borders(void **state)
 static void the_reason_has_the_width(void **state)
 {
     several s;
-    bandit_engine *restored;
-    bandit_checkpoint checkpoint;
-    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
-    bandit_reason reason;
     bandit_pick pick;
-    bandit_error err;
     (void)state;
     run(&s, 8, 1, noisy_bowl, 1, FIRST + 5 + TRIALS);
-    several_begin(&s, s.n - 1, s.n, NULL, 0);
-    bandit_engine_checkpoint(s.engine, &checkpoint);
-    must(bandit_engine_restore(&restored, s.arms, &s.options, 0, &checkpoint, NULL, 0,
-                               &bandit_executor_serial, &err),
-         &err);
-    assert_int_equal(several_choose(s.engine, 1, &pick), 1);
-    must(bandit_engine_explain(restored, pick.arm, &limits, &bandit_executor_serial, &reason, &err), &err);
+    bandit_reason reason = several_explain_next(&s, &pick);
     assert_int_equal(reason.rule, BANDIT_REASON_IMPROVEMENT);
     assert_true(reason.width > 1.0 && reason.width <= 3.0);
     double gain = reason.promise + reason.ignorance;
     assert_true(fabs(log(gain) - reason.score - reason.penalty) < 1e-9);
-    bandit_engine_free(restored);
     several_close(&s);
 }
 

@@ -139,6 +139,27 @@ size_t several_choose(bandit_engine *engine, size_t n, bandit_pick *picks)
     return selection.n_picks;
 }
 
+bandit_reason several_explain_next(several *s, bandit_pick *pick)
+{
+    bandit_engine *restored;
+    bandit_checkpoint checkpoint;
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_reason reason;
+    bandit_pick again;
+    bandit_error err;
+    several_begin(s, s->n - 1, s->n, NULL, 0);
+    bandit_engine_checkpoint(s->engine, &checkpoint);
+    must(bandit_engine_restore(&restored, s->arms, &s->options, 0, &checkpoint, NULL, 0,
+                               &bandit_executor_serial, &err),
+         &err);
+    assert_int_equal(several_choose(s->engine, 1, pick), 1);
+    must(bandit_engine_explain(restored, pick->arm, &limits, &bandit_executor_serial, &reason, &err), &err);
+    assert_int_equal(several_choose(restored, 1, &again), 1);
+    assert_int_equal(again.arm, pick->arm);
+    bandit_engine_free(restored);
+    return reason;
+}
+
 void several_run(several *s, size_t trials, size_t batch)
 {
     size_t told = 0;

@@ -3,6 +3,7 @@
 #define TESTS_SUPPORT_SEVERAL_STUDY_H
 
 #include "bandit/engine.h"
+#include "bandit/reason.h"
 
 enum { SEVERAL_MOST = 128, SEVERAL_ARMS = 400, SEVERAL_METRICS = 3, SEVERAL_SIDES = 6 };
 
@@ -48,6 +49,10 @@ void several_begin(several *s, size_t from, size_t to, const bandit_pick *pendin
 
 /* -> the number of picks */
 size_t several_choose(bandit_engine *engine, size_t n, bandit_pick *picks);
+
+/* Begins a batch with the last result and chooses its first pick, in a restored engine as well; both must choose the same.
+ * -> the reason that the restored engine has for it */
+bandit_reason several_explain_next(several *s, bandit_pick *pick);
 
 /* Trials in batches of `batch`, each after the results of the one before. */
 void several_run(several *s, size_t trials, size_t batch);

@@ -19,7 +19,8 @@
     X(BANDIT_REASON_MEAN, "mean")               /* the mean */                                               \
     X(BANDIT_REASON_SAMPLE, "sample")           /* a function drawn from the posterior */                    \
     X(BANDIT_REASON_JOINT, "joint")             /* the log of the volume that is expected to be gained */    \
-    X(BANDIT_REASON_WORD, "untried_word")       /* as other picks, but with a word without results */
+    X(BANDIT_REASON_WORD, "untried_word")       /* as other picks, but with a word without results */        \
+    X(BANDIT_REASON_QUADRATIC, "quadratic")     /* a quadratic function that was fitted to the results */
 
 typedef enum bandit_reason_rule {
 #define X(enumerator, name) enumerator,

@@ -47,6 +47,29 @@ static void pivoted_cholesky_finds_the_rank(void **state)
     assert_int_equal(bandit_pivoted_cholesky(nan, 1, 1e-10, pivot, &rank, &err), BANDIT_NUMERICAL);
 }
 
+static void qr_has_orthonormal_columns(void **state)
+{
+    enum { ROWS = 5, COLUMNS = 3 };
+    double a[ROWS * COLUMNS], q[ROWS * COLUMNS], r[COLUMNS * COLUMNS];
+    bandit_error err;
+    (void)state;
+    for (size_t i = 0; i < ROWS * COLUMNS; i++)
+        a[i] = q[i] = sin(1.0 + (double)(i * i));
+    assert_int_equal(bandit_qr(q, ROWS, COLUMNS, r, &err), BANDIT_OK);
+    for (size_t j = 0; j < COLUMNS; j++) {
+        for (size_t k = 0; k <= j; k++) {
+            double product = cblas_ddot(ROWS, q + j * ROWS, 1, q + k * ROWS, 1);
+            assert_true(fabs(product - (j == k ? 1.0 : 0.0)) < 1e-14);
+        }
+        for (size_t i = 0; i < ROWS; i++) {
+            double sum = 0.0;
+            for (size_t k = 0; k <= j; k++)
+                sum += q[k * ROWS + i] * r[j * COLUMNS + k];
+            assert_true(fabs(sum - a[j * ROWS + i]) < 1e-14);
+        }
+    }
+}
+
 static void cholesky_inverse_and_determinant(void **state)
 {
     /* L = [2 0; 1 3], A = L L' = [4 2; 2 10]. */
@@ -287,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pivoted_cholesky_finds_the_rank),
+        cmocka_unit_test(qr_has_orthonormal_columns),
         cmocka_unit_test(cholesky_inverse_and_determinant),
         cmocka_unit_test(inverses_of_all_sizes),
         cmocka_unit_test(triangles_are_mirrored),

@@ -1,0 +1,19 @@
+/* Picks that are the best point of a quadratic function (core/learning/quadratic_step.h), in an open space.
+ *
+ * Since revision 9, some picks of log_ei are such points while the function predicts the results well; the model's picks go on
+ * in turn with them. The function is of the numbers that are active at the best result: doubles, and integers with at
+ * least four values. It is fitted to the results that agree with the best one in everything else, and their values are the
+ * rewards as reported: a warp makes a bowl no bowl. Ours. */
+#ifndef CORE_ALGORITHMS_QUADRATIC_PICK_H
+#define CORE_ALGORITHMS_QUADRATIC_PICK_H
+
+#include "core/algorithms/space_engine.h"
+
+enum { BANDIT_SINCE_QUADRATIC_PICKS = 9 /* the first revision that has them */ };
+
+/* Sets engine->coded to the point. *found: there is one, it is allowed by the rules of the space, and it is neither withheld,
+ * nor in flight, nor known without noise. It may be where evaluations fail. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_quadratic_pick(bandit_space_engine *engine, const bandit_space_batch *batch,
+                                    const bandit_select_limits *limits, bool *found, bandit_error *err);
+
+#endif
