@@ -78,7 +78,7 @@ def test_a_restart_a_check_and_a_copy_change_nothing():
             create(client, f"old-{name}", domain)
             search(client, f"old-{name}", 12, lambda point: -target(point))
             create(client, name, domain, learn_from=[f"old-{name}"])
-            search(client, name, 7, similar)
+            search(client, name, 6, similar)
             text = client.get(f"/v1/studies/{name}/export?format=ndjson").body
             assert there.post("/v1/studies", text, content_type=NDJSON).status == 201
         expected = {name: search(there, name, 3, similar) for name in ("space", "list")}

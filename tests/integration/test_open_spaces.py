@@ -141,7 +141,7 @@ def test_from_ask_to_best(server):
     study = client.create(mixed())
     assert (study["state"], study["candidates"]) == ("active", 0), study
     study = study["id"]
-    chosen = drive(client, study, 40)
+    chosen = drive(client, study, 41)
     for values in chosen:
         check_point(MIXED, values)
     trials = client.items(f"/v1/studies/{study}/trials")
