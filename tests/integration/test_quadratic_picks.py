@@ -29,7 +29,7 @@ def loss(values):
     return (a + b + c) ** 2 + 300 * (a - b) ** 2 + 90000 * (a + b - 2 * c) ** 2 + other
 
 
-def drive(client, study, trials, failing=lambda values: False, before=lambda number: None):
+def drive(client, study, trials, failing=lambda values: False, before=lambda number: None, measure=loss):
     """One trial at a time. -> their parameters"""
     chosen = []
     for number in range(trials):
@@ -38,7 +38,7 @@ def drive(client, study, trials, failing=lambda values: False, before=lambda num
         values = trial["parameters"]
         chosen.append(values)
         fails = failing(values)
-        client.tell(study, [{"trial": trial["id"], **({"state": "infeasible"} if fails else {"value": loss(values)})}])
+        client.tell(study, [{"trial": trial["id"], **({"state": "infeasible"} if fails else {"value": measure(values)})}])
     return chosen
 
 
@@ -77,6 +77,19 @@ def test_the_best_point_is_found_soon(server):
     now, then = (client.create(study_of(NUMBERS, 3, **fields))["id"] for fields in ({}, before))
     best, without = (min(map(loss, drive(client, study, 30))) for study in (now, then))
     assert best < 0.01 < without, (best, without)
+
+
+def test_other_words_do_not_count(server):
+    """With one word the function is a bowl, with the other it has waves."""
+
+    def mixed(values):
+        waves = 5000 + 3000 * math.sin(40 * values["x"] + 9 * math.log10(values["rate"])) * math.cos(values["units"] / 20)
+        return waves if values["kind"] == "tree" else loss(values)
+
+    study = server.client().create(study_of([*NUMBERS, KIND], 6))["id"]
+    chosen = drive(server.client(), study, 40, measure=mixed)
+    assert {values["kind"] for values in chosen} == {"line", "tree"}, chosen
+    assert min(map(mixed, chosen)) < 0.1, min(map(mixed, chosen))
 
 
 def test_rules_are_kept(server):
