@@ -273,13 +273,16 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
     return status;
 }
 
-/* Whether the next pick may be one: two of four. */
+/* Whether the next pick may be the best point of a quadratic function: two of four. Of the others, one heeds the prior of the
+ * location and one may be wide. All picks of a batch have the same results, and so the same such point: the first four picks
+ * of a batch are enough to find it. */
 static bool is_turn_of_quadratic(const bandit_space_engine *e, const bandit_space_batch *b,
                                  const bandit_select_limits *limits)
 {
-    uint64_t place = (e->base.batch + b->n_picks) % 4;
+    enum { TURN = 4 };
+    uint64_t place = (e->base.batch + b->n_picks) % TURN;
     return e->base.options.revision >= BANDIT_SINCE_QUADRATIC_PICKS && e->rule->seeks_best && b->has_model &&
-           !limits->fixed && (place == 1 || place == 2);
+           !limits->fixed && b->n_picks < TURN && (place == 1 || place == 2);
 }
 
 /* Whether evaluations may fail at the point e->coded. */
