@@ -31,8 +31,8 @@ static double reward_of(const bandit_ledger *rewards, uint32_t arm)
     return sum ? sum->sum / (double)sum->count : (double)NAN;
 }
 
-/* Sets the leader and the parameters. Overwrites e->coded. */
-static void find_leader(sample *s, bandit_space_engine *e, const bandit_space_batch *b,
+/* Sets the leader and the parameters; none if there is no leader. */
+static void find_leader(sample *s, const bandit_space_engine *e, const bandit_space_batch *b,
                         const bandit_ledger *rewards)
 {
     const bandit_space *space = e->base.arms->space;
@@ -113,7 +113,8 @@ bandit_status bandit_quadratic_pick(bandit_space_engine *e, const bandit_space_b
     s.values = s.step + numbers;
     s.x = s.values + n;
     find_leader(&s, e, b, rewards);
-    take_results(&s, e, b, rewards);
+    if (s.k > 0)
+        take_results(&s, e, b, rewards);
     status = bandit_quadratic_step(s.x, s.values, s.n, s.k, s.step, found, err);
     if (status != BANDIT_OK || !*found)
         goto out;

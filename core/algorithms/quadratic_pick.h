@@ -1,9 +1,9 @@
 /* Picks that are the best point of a quadratic function (core/learning/quadratic_step.h), in an open space.
  *
- * Since revision 9, some picks of log_ei are such points while the function predicts the results well; the model's picks go on
- * in turn with them. The function is of the numbers that are active at the best result: doubles, and integers with at
- * least four values. It is fitted to the results that agree with the best one in everything else, and their values are the
- * rewards as reported: a warp makes a bowl no bowl. Ours. */
+ * Since revision 9, some picks of log_ei are such points, in turn with those of the model, while the function predicts the
+ * results well. Its variables are the numbers that are active at the best result: doubles, and integers with at least four
+ * values. It is fitted to the results that agree with the best one in all other parameters. The rewards are taken as reported,
+ * because a bowl is no longer quadratic once its values are warped. Ours. */
 #ifndef CORE_ALGORITHMS_QUADRATIC_PICK_H
 #define CORE_ALGORITHMS_QUADRATIC_PICK_H
 

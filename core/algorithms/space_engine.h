@@ -159,7 +159,7 @@ bandit_status bandit_space_choose(bandit_space_engine *engine, bandit_space_batc
                                   const bandit_select_limits *limits, bandit_stop_rule *stop,
                                   bandit_error *err);
 
-/* ---- space_reasons.c ------------------------------------------------------------------------------------- */
+/* ---- space_reasons.c ----------------------------------------------------------------------------------- */
 
 /* As bandit_algorithm_table.explain. */
 bandit_status bandit_space_engine_explain(bandit_engine *engine, uint32_t arm,

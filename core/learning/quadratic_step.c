@@ -53,14 +53,13 @@ static double relative(const fit *f, size_t i, size_t j)
 
 /* ---- least squares ------------------------------------------------------------------------------------- */
 
-/* The box of the better points. Returns false if a coordinate does not vary in it. */
+/* The box of the better half of the points. Returns false if a coordinate does not vary in it. */
 static bool set_box(fit *f)
 {
-    size_t better = f->p / 2 > f->n / 2 ? f->p / 2 : f->n / 2;
     bool varies = true;
     for (size_t j = 0; j < f->k; j++) {
         f->low[j] = f->high[j] = f->points[0][j];
-        for (size_t i = 1; i < better && i < f->n; i++) {
+        for (size_t i = 1; i < f->n / 2; i++) {
             f->low[j] = fmin(f->low[j], f->points[i][j]);
             f->high[j] = fmax(f->high[j], f->points[i][j]);
         }
