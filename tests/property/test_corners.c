@@ -66,16 +66,8 @@ static void run(several *s, size_t revision, size_t objectives, several_measured
                 size_t trials)
 {
     const bandit_metric metrics[] = {several_objective(-1.1), several_objective(-1.1)};
-    bandit_error err;
     several_open_cube(s, D, 5, metrics, 2, measure);
-    bandit_engine_free(s->engine);
-    s->options.revision = revision;
-    s->options.in_flight = BANDIT_IN_FLIGHT_SURPASS;
-    if (objectives == 1) {
-        s->options.metrics = NULL;
-        s->options.n_metrics = 0;
-    }
-    must(bandit_engine_new(&s->engine, s->arms, &s->options, 0, &err), &err);
+    several_revise(s, revision, objectives == 1);
     several_run(s, trials, batch);
 }
 

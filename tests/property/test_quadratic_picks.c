@@ -48,14 +48,8 @@ static void run(several *s, size_t revision, uint64_t seed, several_measured *me
                 size_t trials)
 {
     const bandit_metric metrics[] = {several_objective((double)NAN), several_objective((double)NAN)};
-    bandit_error err;
     several_open_cube(s, D, seed, metrics, 2, measure);
-    bandit_engine_free(s->engine);
-    s->options.revision = revision;
-    s->options.in_flight = BANDIT_IN_FLIGHT_SURPASS;
-    s->options.metrics = NULL;
-    s->options.n_metrics = 0;
-    must(bandit_engine_new(&s->engine, s->arms, &s->options, 0, &err), &err);
+    several_revise(s, revision, true);
     several_run(s, trials, batch);
 }
 

@@ -34,13 +34,8 @@ static void ripples(const double *x, double *y)
 static void open_study(several *s, size_t revision, uint64_t seed)
 {
     const bandit_metric metrics[] = {several_objective(NAN), several_objective(NAN)};
-    bandit_error err;
     several_open_cube(s, D, seed, metrics, 2, ripples);
-    bandit_engine_free(s->engine);
-    s->options.revision = revision;
-    s->options.metrics = NULL;
-    s->options.n_metrics = 0;
-    must(bandit_engine_new(&s->engine, s->arms, &s->options, 0, &err), &err);
+    several_revise(s, revision, true);
 }
 
 static double best_of(const several *s)

@@ -89,6 +89,19 @@ void several_open(several *s, bool list, const bandit_metric *metrics, size_t n,
     must(bandit_engine_new(&s->engine, s->arms, &s->options, 0, &err), &err);
 }
 
+void several_revise(several *s, size_t revision, bool single)
+{
+    bandit_error err;
+    bandit_engine_free(s->engine);
+    s->options.revision = revision;
+    s->options.in_flight = BANDIT_IN_FLIGHT_SURPASS;
+    if (single) {
+        s->options.metrics = NULL;
+        s->options.n_metrics = 0;
+    }
+    must(bandit_engine_new(&s->engine, s->arms, &s->options, 0, &err), &err);
+}
+
 void several_close(several *s)
 {
     bandit_engine_free(s->engine);

@@ -39,6 +39,8 @@ void several_open(several *s, bool list, const bandit_metric *metrics, size_t n,
 /* The same in the unit cube. */
 void several_open_cube(several *s, size_t dimensions, uint64_t seed, const bandit_metric *metrics, size_t n,
                        several_measured *measure);
+/* Gives a study without trials an engine with the rules of `revision`; with `single`, for its first metric alone. */
+void several_revise(several *s, size_t revision, bool single);
 void several_close(several *s);
 
 /* Measures the trials from `from` on. */
