@@ -1,9 +1,8 @@
-/* Picks that are the best point of a quadratic function (core/learning/quadratic_step.h), in an open space.
+/* Picks that are the best point of a quadratic function (core/learning/quadratic.h), in an open space.
  *
  * Since revision 9, some picks of log_ei are such points, in turn with those of the model, while the function predicts the
- * results well. Its variables are the numbers that are active at the best result: doubles, and integers with at least four
- * values. It is fitted to the results that agree with the best one in all other parameters. The rewards are taken as reported,
- * because a bowl is no longer quadratic once its values are warped. Ours. */
+ * results (quadratic_sample.h) well. The rewards are taken as reported, because a bowl is no longer quadratic once its values
+ * are warped. Ours. */
 #ifndef CORE_ALGORITHMS_QUADRATIC_PICK_H
 #define CORE_ALGORITHMS_QUADRATIC_PICK_H
 
@@ -12,7 +11,8 @@
 enum { BANDIT_SINCE_QUADRATIC_PICKS = 9 /* the first revision that has them */ };
 
 /* Sets engine->coded to the point. *found: there is one, it is allowed by the rules of the space, and it is neither withheld,
- * nor in flight, nor known without noise. It may be where evaluations fail. Errors: BANDIT_NO_MEMORY. */
+ * nor in flight, nor known without noise. It may be where evaluations fail. Errors: BANDIT_NO_MEMORY,
+ * BANDIT_CANCELLED. */
 bandit_status bandit_quadratic_pick(bandit_space_engine *engine, const bandit_space_batch *batch,
                                     const bandit_select_limits *limits, bool *found, bandit_error *err);
 

@@ -1,5 +1,5 @@
-/* What pulled arms have beyond the model's function: shared by own_deviation.c and local_deviation.c. Figures are in the
- * units of the engine that has the kernel. */
+/* What pulled arms have beyond the model's function: shared by own_deviation.c, local_deviation.c and quadratic_error.c. Unless
+ * said otherwise, figures are in the units of the engine that has the kernel. */
 #ifndef CORE_INSIGHT_DEVIATION_H
 #define CORE_INSIGHT_DEVIATION_H
 
@@ -17,6 +17,12 @@ bandit_within bandit_within_of(const bandit_refitting_engine *engine);
  * `out` has the predictions of the function on entry, in the units of the inner engine, and keeps them where no deviation is
  * likely. Errors: BANDIT_NO_MEMORY, BANDIT_CANCELLED. */
 bandit_status bandit_add_local_deviation(bandit_insight *view, const uint32_t *arms, size_t n,
+                                         bandit_prediction *out, bandit_error *err);
+
+/* In an open space, with learned noise: sets out[i] to the mean reward of arms[i] where a quadratic function shows that it has a
+ * smaller error than the prediction (quadratic_error.c). `out` has the predictions on entry, in the units of rewards. Errors:
+ * BANDIT_NO_MEMORY, BANDIT_CANCELLED. */
+bandit_status bandit_replace_predictions(bandit_insight *view, const uint32_t *arms, size_t n,
                                          bandit_prediction *out, bandit_error *err);
 
 #endif

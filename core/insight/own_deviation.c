@@ -155,15 +155,16 @@ static bandit_status predict(own *o, const uint32_t *arms, size_t n, bandit_pred
     return status;
 }
 
-static bandit_status with_local(bandit_insight *view, const uint32_t *arms, size_t n, bandit_prediction *out,
-                                bandit_error *err)
+static bandit_status predict_in_space(bandit_insight *view, const uint32_t *arms, size_t n,
+                                      bandit_prediction *out, bandit_error *err)
 {
     bandit_status status = bandit_engine_predict_arms(view->inner, arms, n, out, err);
     if (status == BANDIT_OK)
         status = bandit_add_local_deviation(view, arms, n, out, err);
-    if (status == BANDIT_OK)
-        bandit_insight_in_reward_units(view, out, n);
-    return status;
+    if (status != BANDIT_OK)
+        return status;
+    bandit_insight_in_reward_units(view, out, n);
+    return bandit_replace_predictions(view, arms, n, out, err);
 }
 
 /* Whether the model may take deviations for noise. */
@@ -189,7 +190,7 @@ bandit_status bandit_insight_pulled(const bandit_engine *engine, const uint32_t 
         return bandit_engine_predict_arms(engine, arms, n, out, err);
     o.view = view;
     if (status == BANDIT_OK)
-        status = open ? with_local(view, arms, n, out, err) : predict(&o, arms, n, out, err);
+        status = open ? predict_in_space(view, arms, n, out, err) : predict(&o, arms, n, out, err);
     bandit_insight_free(view);
     return status;
 }

@@ -79,6 +79,18 @@ def test_the_best_point_is_found_soon(server):
     assert best < 0.01 < without, (best, without)
 
 
+def test_the_best_value_is_recommended(server):
+    """The model takes the valley for noise, but there is none."""
+    client = server.client()
+    for seed in (3, 4, 5):
+        study = client.create(study_of(NUMBERS, seed))["id"]
+        values = drive(client, study, 40)
+        best = client.get(f"/v1/studies/{study}/best").json
+        recommended, observed = best["recommended"], best["observed"]
+        assert loss(recommended["parameters"]) == min(map(loss, values)), best
+        assert recommended["mean"] == observed["value"] and not observed["lucky"], best
+
+
 def test_other_words_do_not_count(server):
     """With one word the function is a bowl, with the other it has waves."""
 

@@ -1,5 +1,5 @@
-/* The best point of a fitted quadratic function, against functions whose optimum is known. */
-#include "core/learning/quadratic_step.h"
+/* A fitted quadratic function: its best point against the known optimum, and its errors against known noise. */
+#include "core/learning/quadratic.h"
 #include "tests/support/dense_gp.h"
 
 #include <math.h>
@@ -217,6 +217,62 @@ static void a_reached_optimum_has_no_step(void **state)
     assert_false(step(&d, out));
 }
 
+/* ---- errors -------------------------------------------------------------------------------------------- */
+
+static double error_of(const data *d)
+{
+    double error;
+    bandit_error err;
+    assert_int_equal(bandit_quadratic_error(d->x, d->values, d->n, K, &error, &err), BANDIT_OK);
+    return error;
+}
+
+static void the_error_is_the_noise_of_good_values(void **state)
+{
+    static const double noises[] = {0.0, 1e-3, 0.1, 10.0};
+    data d;
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        uint64_t random = 3;
+        draw(&d, 4 * COEFFICIENTS, 1, upright, INSIDE);
+        for (size_t j = 0; j < d.n; j++)
+            d.values[j] += noises[i] * dense_normal(&random);
+        double error = error_of(&d);
+        assert_true(error >= 0.6 * noises[i] && error <= 2.0 * noises[i] + 1e-6);
+    }
+}
+
+/* Where the best values are equal, or too few to tell, those further back decide. */
+static void equal_values_have_an_error(void **state)
+{
+    data d;
+    double out[K];
+    (void)state;
+    draw(&d, 8 * COEFFICIENTS, 1, upright, INSIDE);
+    double high = -INFINITY;
+    for (size_t i = 0; i < d.n; i++)
+        high = fmax(high, d.values[i]);
+    for (size_t i = 0; i < d.n; i++)
+        d.values[i] = fmin(d.values[i], high - 1e4);
+    assert_false(step(&d, out));
+    double error = error_of(&d);
+    assert_true(error > 0.0 && error < 1e5);
+}
+
+static void other_functions_have_no_error(void **state)
+{
+    data d;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        draw(&d, 3 * COEFFICIENTS, seed, ripples, INSIDE);
+        assert_true(error_of(&d) == INFINITY);
+        draw(&d, 3 * COEFFICIENTS, seed, level, INSIDE);
+        assert_true(error_of(&d) == INFINITY);
+    }
+    draw(&d, 0, 1, bowl, INSIDE);
+    assert_true(error_of(&d) == INFINITY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +284,9 @@ int main(void)
         cmocka_unit_test(the_step_stays_near_the_better_half),
         cmocka_unit_test(other_functions_have_no_step),
         cmocka_unit_test(a_reached_optimum_has_no_step),
+        cmocka_unit_test(the_error_is_the_noise_of_good_values),
+        cmocka_unit_test(equal_values_have_an_error),
+        cmocka_unit_test(other_functions_have_no_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
-#include "core/learning/quadratic_step.h"
+#include "core/learning/quadratic.h"
 
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
+#include "core/base/pause.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -23,6 +24,11 @@ static const double LEAST_GAIN = 1e-3;
 /* The box is larger by this share on each side. */
 static const double BEYOND = 0.2;
 
+typedef struct valued {
+    double value;
+    size_t place;
+} valued;
+
 /* The data, best first, and a fitted function. Losses are distances from the best value. */
 typedef struct fit {
     size_t n, k, p;        /* values, coordinates, coefficients */
@@ -33,11 +39,16 @@ typedef struct fit {
     bool products;
     double *design, *r; /* n x p, p x p, column-major */
     double *targets, *coefficients;
-    double error; /* root mean square of the best values left out */
-    double *best; /* p: the coefficients of the function that counts */
+    double error;      /* root mean square of the best values left out */
+    double mean_error; /* likewise of all values, by their squared weights */
+    double *best;      /* p: the coefficients of the function that counts */
     double *best_low, *best_high;
     bool best_products;
-    double best_error; /* INFINITY: no function is good enough */
+    double best_error, best_mean_error; /* INFINITY: no function is good enough */
+
+    valued *order;   /* the values, best first */
+    double *memory;  /* of all arrays of doubles */
+    double *scratch; /* 3 k */
 } fit;
 
 static size_t coefficients_of(size_t k, bool products)
@@ -97,7 +108,7 @@ static bool is_independent(const fit *f)
     return smallest > 1e-10 * largest;
 }
 
-/* Sets f->error. Returns whether the function explains enough of the squares. */
+/* Sets the errors. Returns whether the function explains enough of the squares. */
 static bool explains(fit *f)
 {
     size_t best = f->n / 4 > f->k + 1 ? f->n / 4 : f->k + 1;
@@ -120,6 +131,7 @@ static bool explains(fit *f)
             of_best += (error / f->weights[i]) * (error / f->weights[i]);
     }
     f->error = sqrt(of_best / (double)best);
+    f->mean_error = sqrt(left_out / squares);
     return sqrt(left_out) < LARGEST_ERROR * sqrt(total);
 }
 
@@ -145,6 +157,7 @@ static bandit_status try_function(fit *f, bool products, bandit_error *err)
     memcpy(f->best_high, f->high, f->k * sizeof *f->high);
     f->best_products = products;
     f->best_error = f->error;
+    f->best_mean_error = f->mean_error;
     return BANDIT_OK;
 }
 
@@ -222,11 +235,6 @@ static bool find_best_point(fit *f, double *step, bool *found, double *z, double
 
 /* ---- the data ------------------------------------------------------------------------------------------ */
 
-typedef struct valued {
-    double value;
-    size_t place;
-} valued;
-
 static int better_first(const void *a, const void *b)
 {
     const valued *x = a, *y = b;
@@ -235,66 +243,105 @@ static int better_first(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Sets points, losses and weights. Returns false if too few values differ. */
-static bool take_best(fit *f, valued *order, const double *x, const double *values, size_t n)
+/* Sets points and losses. Returns false if there are too few values. */
+static bool take_best(fit *f, const double *x, const double *values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        order[i] = (valued){values[i], i};
-    qsort(order, n, sizeof *order, better_first);
+        f->order[i] = (valued){values[i], i};
+    qsort(f->order, n, sizeof *f->order, better_first);
     for (size_t i = 0; i < f->n; i++) {
-        f->points[i] = x + order[i].place * f->k;
-        f->losses[i] = order[0].value - order[i].value;
+        f->points[i] = x + f->order[i].place * f->k;
+        f->losses[i] = f->order[0].value - f->order[i].value;
     }
-    f->unit = f->losses[f->k + 1];
-    if (!(f->unit > 0.0) || !isfinite(f->losses[f->n - 1]))
-        return false;
+    return isfinite(f->losses[f->n - 1]);
+}
+
+static void clear(fit *f)
+{
+    free(f->order);
+    free((void *)f->points);
+    free(f->memory);
+}
+
+/* *enough: whether there are values for any function. Memory must be cleared in any case. */
+static bandit_status prepare(fit *f, const double *x, const double *values, size_t n, size_t k, bool *enough,
+                             bandit_error *err)
+{
+    size_t used = n < MOST_VALUES ? n : MOST_VALUES, p = coefficients_of(k, k <= MOST_WITH_PRODUCTS);
+    *f = (fit){.n = used, .k = k, .best_error = INFINITY, .best_mean_error = INFINITY};
+    *enough = k > 0 && used >= coefficients_of(k, false);
+    if (!*enough)
+        return BANDIT_OK;
+    size_t most = used > p ? p : used; /* columns that are ever used */
+    f->order = bandit_alloc(n, sizeof *f->order);
+    f->points = bandit_alloc(used, sizeof *f->points);
+    f->memory = bandit_alloc(used * (3 + most) + most * most + 2 * most + 7 * k, sizeof *f->memory);
+    if (!f->order || !f->points || !f->memory)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    f->losses = f->memory;
+    f->weights = f->losses + used;
+    f->targets = f->weights + used;
+    f->design = f->targets + used;
+    f->r = f->design + used * most;
+    f->coefficients = f->r + most * most;
+    f->best = f->coefficients + most;
+    f->low = f->best + most;
+    f->high = f->low + k;
+    f->best_low = f->high + k;
+    f->best_high = f->best_low + k;
+    f->scratch = f->best_high + k;
+    *enough = take_best(f, x, values, n);
+    return BANDIT_OK;
+}
+
+/* Fits both functions, with the loss of value `rank` as the unit. There is none if the values up to it are equal. */
+static bandit_status fit_to(fit *f, size_t rank, bandit_error *err)
+{
+    f->unit = f->losses[rank];
+    if (!(f->unit > 0.0))
+        return BANDIT_OK;
     for (size_t i = 0; i < f->n; i++)
         f->weights[i] = 1.0 / (1.0 + f->losses[i] / f->unit);
-    return true;
+    bandit_status status = BANDIT_OK;
+    if (f->k <= MOST_WITH_PRODUCTS && f->k > 1)
+        status = try_function(f, true, err);
+    if (status == BANDIT_OK)
+        status = try_function(f, false, err);
+    return status;
 }
+
+/* ---- the public functions ------------------------------------------------------------------------------- */
 
 bandit_status bandit_quadratic_step(const double *x, const double *values, size_t n, size_t k, double *step,
                                     bool *found, bandit_error *err)
 {
-    bool products = k <= MOST_WITH_PRODUCTS;
-    size_t used = n < MOST_VALUES ? n : MOST_VALUES, p = coefficients_of(k, products);
+    fit f;
+    bool enough;
+    bandit_status status = prepare(&f, x, values, n, k, &enough, err);
     *found = false;
-    if (k == 0 || used < coefficients_of(k, false))
-        return BANDIT_OK;
-    fit f = {.n = used, .k = k, .best_error = INFINITY};
-    size_t most = used > p ? p : used; /* columns that are ever used */
-    valued *order = bandit_alloc(n, sizeof *order);
-    f.points = bandit_alloc(used, sizeof *f.points);
-    double *memory = bandit_alloc(used * (3 + most) + most * most + 2 * most + 7 * k, sizeof *memory);
-    bandit_status status = BANDIT_OK;
-    if (!order || !f.points || !memory) {
-        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-        goto out;
-    }
-    f.losses = memory;
-    f.weights = f.losses + used;
-    f.targets = f.weights + used;
-    f.design = f.targets + used;
-    f.r = f.design + used * most;
-    f.coefficients = f.r + most * most;
-    f.best = f.coefficients + most;
-    f.low = f.best + most;
-    f.high = f.low + k;
-    f.best_low = f.high + k;
-    f.best_high = f.best_low + k;
-    double *scratch = f.best_high + k;
-    if (!take_best(&f, order, x, values, n))
-        goto out;
-    if (products && k > 1)
-        status = try_function(&f, true, err);
-    if (status == BANDIT_OK)
-        status = try_function(&f, false, err);
+    if (status == BANDIT_OK && enough)
+        status = fit_to(&f, k + 1, err);
     if (status == BANDIT_OK && f.best_error < INFINITY &&
-        !find_best_point(&f, step, found, scratch, scratch + k, scratch + 2 * k))
+        !find_best_point(&f, step, found, f.scratch, f.scratch + k, f.scratch + 2 * k))
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-out:
-    free(order);
-    free((void *)f.points);
-    free(memory);
+    clear(&f);
+    return status;
+}
+
+bandit_status bandit_quadratic_error(const double *x, const double *values, size_t n, size_t k, double *error,
+                                     bandit_error *err)
+{
+    fit f;
+    bool enough;
+    bandit_status status = prepare(&f, x, values, n, k, &enough, err);
+    for (size_t rank = k + 1;
+         enough && status == BANDIT_OK && f.best_error == INFINITY && (rank == k + 1 || rank <= f.n / 2);
+         rank *= 2) {
+        status = fit_to(&f, rank, err);
+        if (status == BANDIT_OK)
+            status = bandit_pause_status(err);
+    }
+    *error = f.best_mean_error;
+    clear(&f);
     return status;
 }

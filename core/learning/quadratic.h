@@ -1,4 +1,4 @@
-/* The best point of a quadratic function that is fitted to values.
+/* A quadratic function that is fitted to values: its best point, and its errors.
  *
  * A Gaussian process with one lengthscale per coordinate follows a narrow valley slowly if the valley is oblique to the
  * coordinates. A quadratic function of k coordinates has all directions in its (k + 1)(k + 2) / 2 coefficients. So on a bowl, however
@@ -12,8 +12,8 @@
  *
  * Evolution strategies (Hansen 2019) and derivative-free optimization (Powell 2006) have used quadratic models; the weights and the
  * test are ours. Measured in docs/records/log-ei.md, "Quadratic steps". */
-#ifndef CORE_LEARNING_QUADRATIC_STEP_H
-#define CORE_LEARNING_QUADRATIC_STEP_H
+#ifndef CORE_LEARNING_QUADRATIC_H
+#define CORE_LEARNING_QUADRATIC_H
 
 #include "bandit/status.h"
 
@@ -25,5 +25,12 @@
  * best values count, and with more than 16 coordinates there is no function with products. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_quadratic_step(const double *x, const double *values, size_t n, size_t k, double *step,
                                     bool *found, bandit_error *err);
+
+/* Sets *error to the error of a value left out: the root mean square over the values, by the squares of their weights, under the
+ * function that counts. So it is that of good values, and the deviation of their noise is not much larger. If no function
+ * is good enough, c is the e of a value twice as far back, until the better half is passed; then *error is INFINITY. `values` and
+ * limits as above. Errors: BANDIT_NO_MEMORY, BANDIT_CANCELLED. */
+bandit_status bandit_quadratic_error(const double *x, const double *values, size_t n, size_t k, double *error,
+                                     bandit_error *err);
 
 #endif
