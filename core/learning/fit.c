@@ -100,8 +100,6 @@ static void write_theta(const bandit_fit_data *data, const bandit_hyperparameter
         theta[p + 2] = from->power;
 }
 
-enum { STARTS = 4 };
-
 /* Starts for warped data: the given one, and the peak of the priors with either of two powers, and with much
  * noise. The last is needed because the likelihood of noisy results also has a maximum at which everything is
  * explained without noise. */
@@ -124,7 +122,7 @@ static void start_warped(const bandit_fit_data *data, size_t k, double *theta)
 /* The k-th start, from the given one: itself, the peak of the priors, and rougher and smoother ones. */
 static void start_theta(const bandit_fit_data *data, const double *given, size_t k, double *theta)
 {
-    static const double shift[STARTS] = {0.0, 0.0, -1.4, 1.4};
+    static const double shift[BANDIT_FIT_STARTS] = {0.0, 0.0, -1.4, 1.4};
     size_t p = data->n_lengthscales;
     memcpy(theta, given, bandit_likelihood_size(data) * sizeof *theta);
     if (k == 0)
@@ -153,9 +151,9 @@ typedef struct ascents {
     const double *given;          /* n */
     bandit_likelihood *objective; /* one per worker; {0} until the worker has its first part */
     double *scratch;              /* 2 n per worker */
-    double *best;                 /* STARTS x n */
-    double value[STARTS];
-    bandit_status status[STARTS];
+    double *best;                 /* BANDIT_FIT_STARTS x n */
+    double value[BANDIT_FIT_STARTS];
+    bandit_status status[BANDIT_FIT_STARTS];
 } ascents;
 
 static bandit_status prepare(const ascents *job, size_t worker)
@@ -177,6 +175,10 @@ static void ascend_from(void *arg, size_t start, size_t worker)
                 .slope = job->scratch + (2 * worker + 1) * job->n,
                 .best = job->best + start * job->n,
                 .best_value = -INFINITY};
+    size_t other = job->limits->other_start;
+    job->status[start] = BANDIT_OK;
+    if (start > 0 && other > 0 && start != other)
+        return;
     job->status[start] = prepare(job, worker);
     if (job->status[start] == BANDIT_OK) {
         start_theta(job->data, job->given, start, a.theta);
@@ -186,12 +188,12 @@ static void ascend_from(void *arg, size_t start, size_t worker)
     job->value[start] = a.best_value;
 }
 
-/* The best result among starts first … STARTS − 1, the first of equals; STARTS if none could be evaluated. */
+/* The best result among starts first … BANDIT_FIT_STARTS − 1, the first of equals; BANDIT_FIT_STARTS if none could be evaluated. */
 static size_t best_from(const ascents *job, size_t first)
 {
-    size_t best = STARTS;
+    size_t best = BANDIT_FIT_STARTS;
     double value = -INFINITY;
-    for (size_t k = first; k < STARTS; k++) {
+    for (size_t k = first; k < BANDIT_FIT_STARTS; k++) {
         if (job->value[k] > value) {
             value = job->value[k];
             best = k;
@@ -205,16 +207,16 @@ static size_t best_from(const ascents *job, size_t first)
 static void run_ascents(ascents *job, bandit_fit_fixed *fixed, const bandit_executor *executor)
 {
     bool known = fixed && fixed->known;
-    for (size_t k = 0; k < STARTS; k++)
+    for (size_t k = 0; k < BANDIT_FIT_STARTS; k++)
         job->value[k] = -INFINITY;
-    executor->for_each(executor->context, known ? 1 : STARTS, ascend_from, job);
+    executor->for_each(executor->context, known ? 1 : BANDIT_FIT_STARTS, ascend_from, job);
     if (known) {
         job->value[1] = fixed->value;
         memcpy(job->best + job->n, fixed->theta, job->n * sizeof(double));
         return;
     }
     size_t best = best_from(job, 1);
-    if (!fixed || best == STARTS)
+    if (!fixed || best == BANDIT_FIT_STARTS)
         return;
     fixed->known = true;
     fixed->value = job->value[best];
@@ -241,8 +243,8 @@ static bandit_status read_best(ascents *job, bandit_hyperparameters *out, double
                                bandit_error *err)
 {
     size_t p = job->data->n_lengthscales;
-    size_t reached = job->n_free > 0 ? best_from(job, 0) : STARTS;
-    const double *best = reached == STARTS ? job->given : job->best + reached * job->n;
+    size_t reached = job->n_free > 0 ? best_from(job, 0) : BANDIT_FIT_STARTS;
+    const double *best = reached == BANDIT_FIT_STARTS ? job->given : job->best + reached * job->n;
     double value;
     if (!(surprise ? bandit_likelihood_surprise(&job->objective[0], best, &value, surprise)
                    : bandit_likelihood_evaluate(&job->objective[0], best, &value, NULL)))
@@ -266,7 +268,7 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
                          bandit_error *err)
 {
     size_t n = bandit_likelihood_size(data), workers = executor->workers;
-    double *memory = bandit_alloc((1 + STARTS + 2 * workers) * n, sizeof *memory);
+    double *memory = bandit_alloc((1 + BANDIT_FIT_STARTS + 2 * workers) * n, sizeof *memory);
     size_t *learned = bandit_alloc(n, sizeof *learned);
     bandit_likelihood *objectives = bandit_alloc_zeroed(workers, sizeof *objectives);
     bandit_status status = BANDIT_OK;
@@ -283,14 +285,14 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
                    .given = memory,
                    .objective = objectives,
                    .best = memory + n,
-                   .scratch = memory + (1 + STARTS) * n};
+                   .scratch = memory + (1 + BANDIT_FIT_STARTS) * n};
     write_theta(data, start, memory);
     if (job.n_free > 0)
         run_ascents(&job, fixed, executor);
     status = bandit_pause_status(err);
     if (status == BANDIT_OK)
         status = prepare(&job, 0);
-    for (size_t k = 0; job.n_free > 0 && k < STARTS; k++)
+    for (size_t k = 0; job.n_free > 0 && k < BANDIT_FIT_STARTS; k++)
         status = status == BANDIT_OK ? job.status[k] : status;
     if (status == BANDIT_OK)
         status = read_best(&job, out, objective, surprise, err);

@@ -104,6 +104,12 @@ static bool may_have_two_ranges(const bandit_options *options, const bandit_arms
            options->warp_rewards && has_lengthscales(&options->kernel);
 }
 
+/* Studies with several metrics keep all starts, because they were not measured with fewer. */
+static bool may_take_turns(const bandit_options *options, const bandit_arms *arms)
+{
+    return options->revision >= 10 && !options->metric && may_have_two_ranges(options, arms);
+}
+
 bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_options *options,
                                        const bandit_arms *arms, bandit_error *err)
 {
@@ -125,6 +131,7 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
         .all_exact =
             options->revision >= 5 && options->algorithm == BANDIT_LOG_EI && bandit_arms_is_open_space(arms),
         .two_ranges = may_have_two_ranges(options, arms),
+        .starts_in_turn = may_take_turns(options, arms),
         .spares_rare = options->revision >= 4 && (!options->metric || options->metric->objective),
         .highest_bound = highest_bound(options->metric),
         .low = bounds ? bounds->low : -INFINITY,

@@ -78,14 +78,15 @@ typedef struct bandit_fit_settings {
     bandit_kernel_type kernel;
     double nu;
     bool learn_lengthscale, learn_noise, standardize, warp;
-    bool better_half;  /* the unit of the warp may be that of the better half of the rewards */
-    bool in_turn;      /* and every other fit may have a finer one */
-    bool regions;      /* and one of four has that of distinct regions (regions.c) */
-    bool explains_far; /* a warp may explain rewards far above the others: step 2 */
-    bool confirms;     /* an equal repeat ends that a reward is set aside: step 2 */
-    bool all_exact;    /* of many arms, the newest and some others are fitted exactly (sample_arms.c) */
-    bool two_ranges;   /* the kernel may have a part with a shorter range (two_ranges.c) */
-    bool spares_rare;  /* what is better than a value that most arms have is not set aside: step 2 */
+    bool better_half;    /* the unit of the warp may be that of the better half of the rewards */
+    bool in_turn;        /* and every other fit may have a finer one */
+    bool regions;        /* and one of four has that of distinct regions (regions.c) */
+    bool explains_far;   /* a warp may explain rewards far above the others: step 2 */
+    bool confirms;       /* an equal repeat ends that a reward is set aside: step 2 */
+    bool all_exact;      /* of many arms, the newest and some others are fitted exactly (sample_arms.c) */
+    bool two_ranges;     /* the kernel may have a part with a shorter range (two_ranges.c) */
+    bool starts_in_turn; /* fits to one more reward try one of the starts beside the given one */
+    bool spares_rare;    /* what is better than a value that most arms have is not set aside: step 2 */
     const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL if they are learned */
     size_t n_lengthscales;      /* number of lengthscales of the fit */
     size_t *group;              /* for each feature, the index of its lengthscale; owned */

@@ -42,6 +42,7 @@ typedef struct bandit_sample {
     size_t n_repeats;
     const bandit_told_errors *errors; /* NULL: none were reported */
     const bandit_repeated *repeated;
+    size_t other_start; /* of its fits, as in bandit_fit_limits */
 } bandit_sample;
 
 static inline double bandit_sample_mean(const bandit_arm_sum *row)

@@ -118,8 +118,8 @@ def test_regions_that_fail_are_avoided(server):
     """The best point of the function is where evaluations fail."""
     client = server.client()
     failed = 0
-    for seed in (5, 6, 9):
+    for seed in (4, 5, 9):
         study = client.create(study_of(NUMBERS, seed))["id"]
         chosen = drive(client, study, 40, failing=lambda values: values["x"] > 0.35)
         failed += sum(values["x"] > 0.35 for values in chosen[20:])
-    assert failed <= 6, failed
+    assert failed <= 4, failed

@@ -72,9 +72,12 @@ typedef struct bandit_hyperparameters {
     double power;         /* of the warp */
 } bandit_hyperparameters;
 
+enum { BANDIT_FIT_STARTS = 4 };
+
 typedef struct bandit_fit_limits {
     size_t max_inducing;    /* >= 1 */
     size_t max_evaluations; /* of the objective, of each start, >= 1 */
+    size_t other_start;     /* 1 to BANDIT_FIT_STARTS − 1: only the given start and this one; 0: all */
 } bandit_fit_limits;
 
 /* The result of the ascents that do not begin at `start`. If everything is learned and every point is an
@@ -90,11 +93,11 @@ typedef struct bandit_fit_fixed {
 void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out);
 
 /* Maximizes from `start`, from the priors' peak and from two points beside it, by L-BFGS (NLopt) within wide
- * bounds. The four ascents are the parts of one job of the executor.
+ * bounds. The ascents are the parts of one job of the executor.
  *   out        the best point found, at least as good as each start; may share storage with `start`
  *   objective  its value; may be NULL
  *   surprise   n, or NULL: squared standardized residual of each point's mean given all others, at *out
- *   fixed      used if it is known, otherwise filled in; may be NULL
+ *   fixed      used if it is known, otherwise filled in; may be NULL, and must be with only two starts
  * Errors: BANDIT_NO_MEMORY; BANDIT_NUMERICAL when the objective cannot be evaluated at any start. */
 bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *limits,
                          const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,

@@ -244,7 +244,7 @@ static void starts_are_brought_inside_the_bounds(void **unused)
 }
 
 /* With an evaluation for each ascent the result is the best of the four places where they begin: what is
- * given, the priors' peak, and there with lengthscales that are exp(1.4) times less and more. */
+ * given, the priors' peak, and there with lengthscales that are exp(1.4) times less and more. With two starts it is the better of them. */
 static void ascents_begin_at_four_places(void **unused)
 {
     enum { D = 2, PLACES = 4 };
@@ -289,6 +289,16 @@ static void ascents_begin_at_four_places(void **unused)
         assert_true(fixed.known && relative_to_size(fixed.value, value[best_else]) < 1e-9);
         for (size_t j = 0; j < D + 2; j++)
             assert_true(fabs(fixed_theta[j] - theta[best_else][j]) < 1e-12);
+        for (size_t k = 1; k < PLACES; k++) {
+            const bandit_fit_limits two = {.max_inducing = 64, .max_evaluations = 1, .other_start = k};
+            found[0] = found[1] = 0.4;
+            h.signal = 3.0;
+            h.noise = 0.5;
+            assert_int_equal(
+                bandit_fit(&p.data, &two, &h, &h, &objective, NULL, NULL, &bandit_executor_serial, NULL),
+                BANDIT_OK);
+            assert_true(relative_to_size(objective, fmax(value[0], value[k])) < 1e-9);
+        }
     }
     for (size_t k = 0; k < PLACES; k++)
         assert_true(best_at[k] > 0);

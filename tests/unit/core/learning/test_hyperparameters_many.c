@@ -49,7 +49,7 @@ static bandit_hyperparameters by_hand(const bandit_fitted *l, const bandit_fitte
                                   .learn_signal = true,
                                   .learn_noise = true,
                                   .has_mean = true};
-    const bandit_fit_limits limits = {inducing, evaluations};
+    const bandit_fit_limits limits = {.max_inducing = inducing, .max_evaluations = evaluations};
     bandit_hyperparameters h = {.signal = prior->signal, .noise = prior->noise, .mean = prior->mean};
     bandit_error err;
     must(bandit_fit(&data, &limits, &h, &h, NULL, NULL, NULL, &bandit_executor_serial, &err), &err);
