@@ -5,6 +5,7 @@
 #include "core/base/allocate.h"
 #include "core/learning/quadratic.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,27 @@ static void set_point(const bandit_quadratic_sample *s, const double *step, band
     }
 }
 
+/* The context of bandit_quadratic_grid. */
+typedef struct lattice {
+    const bandit_space *space;
+    const bandit_quadratic_sample *sample;
+} lattice;
+
+/* Of integers: the features of the two values that a feature is between. */
+static void round_integer(const void *context, size_t j, double feature, double *nearest, double *other)
+{
+    const lattice *l = context;
+    size_t i = l->sample->parameters[j];
+    const bandit_parameter *p = &l->space->parameters[i];
+    *nearest = *other = feature;
+    if (p->type != BANDIT_PARAMETER_INTEGER)
+        return;
+    double value = bandit_space_decode_number(l->space, i, feature), unit = p->step > 0.0 ? p->step : 1.0;
+    *nearest = bandit_space_encode_number(l->space, i, value);
+    value = fmin(fmax(value + (*nearest < feature ? unit : -unit), p->min), p->max);
+    *other = bandit_space_encode_number(l->space, i, value);
+}
+
 bandit_status bandit_quadratic_pick(bandit_space_engine *e, const bandit_space_batch *b,
                                     const bandit_select_limits *limits, bool *found, bandit_error *err)
 {
@@ -33,8 +55,11 @@ bandit_status bandit_quadratic_pick(bandit_space_engine *e, const bandit_space_b
     double *step = bandit_alloc(s.k, sizeof *step);
     if (status == BANDIT_OK && !step)
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    const lattice integers = {space, &s};
+    const bandit_quadratic_grid grid = {round_integer, &integers};
+    bool on_grid = e->base.options.revision >= BANDIT_SINCE_INTEGER_STEPS;
     if (status == BANDIT_OK)
-        status = bandit_quadratic_step(s.x, s.values, s.n, s.k, step, found, err);
+        status = bandit_quadratic_step(s.x, s.values, s.n, s.k, on_grid ? &grid : NULL, step, found, err);
     if (status == BANDIT_OK && *found) {
         set_point(&s, step, e);
         *found = bandit_space_allows(space, e->coded) &&

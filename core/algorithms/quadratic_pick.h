@@ -8,7 +8,10 @@
 
 #include "core/algorithms/space_engine.h"
 
-enum { BANDIT_SINCE_QUADRATIC_PICKS = 9 /* the first revision that has them */ };
+enum {
+    BANDIT_SINCE_QUADRATIC_PICKS = 9, /* the first revision that has them */
+    BANDIT_SINCE_INTEGER_STEPS = 10   /* before, steps were rounded to integers */
+};
 
 /* Sets engine->coded to the point. *found: there is one, it is allowed by the rules of the space, and it is neither withheld,
  * nor in flight, nor known without noise. It may be where evaluations fail. Errors: BANDIT_NO_MEMORY,

@@ -48,7 +48,7 @@ typedef struct fit {
 
     valued *order;   /* the values, best first */
     double *memory;  /* of all arrays of doubles */
-    double *scratch; /* 3 k */
+    double *scratch; /* 5 k */
 } fit;
 
 static size_t coefficients_of(size_t k, bool products)
@@ -205,11 +205,67 @@ static bool descend(fit *f, const double *low, const double *high, double *z, do
     return result != NLOPT_OUT_OF_MEMORY;
 }
 
-/* Sets `step`, unless the function promises too little. `z`, `low`, `high`: memory for k entries each.
- * Returns false when out of memory. */
-static bool find_best_point(fit *f, double *step, bool *found, double *z, double *low, double *high)
+/* Sets the step to the point at relative coordinates. */
+static void place(const fit *f, const double *z, double *step)
 {
-    double smallest = -LEAST_GAIN * f->unit;
+    for (size_t j = 0; j < f->k; j++)
+        step[j] = fmin(fmax(f->points[0][j] + z[j] * (f->high[j] - f->low[j]), 0.0), 1.0);
+}
+
+/* Gives coordinate j the better one of two values, with the others where they are best for it. `z` is at the best point so
+ * far, and `low` and `high` are the box, which coordinate j leaves for good. Returns false when out of memory. */
+static bool take_side(fit *f, size_t j, const double *sides, double *low, double *high, double *z,
+                      double *loss)
+{
+    double *tried = f->scratch + 3 * f->k, *kept = tried + f->k, taken = 0.0;
+    *loss = INFINITY;
+    memcpy(kept, z, f->k * sizeof *kept);
+    for (size_t side = 0; side < 2; side++) {
+        double reached;
+        memcpy(tried, z, f->k * sizeof *tried);
+        tried[j] = low[j] = high[j] = sides[side];
+        if (!descend(f, low, high, tried, &reached))
+            return false;
+        if (!(reached < *loss))
+            continue;
+        *loss = reached;
+        taken = sides[side];
+        memcpy(kept, tried, f->k * sizeof *kept);
+    }
+    memcpy(z, kept, f->k * sizeof *z);
+    low[j] = high[j] = taken;
+    return true;
+}
+
+/* Moves the step onto the grid. *loss: of the step. Returns false when out of memory. */
+static bool move_to_grid(fit *f, const bandit_quadratic_grid *grid, double *low, double *high, double *z,
+                         double *step, double *loss)
+{
+    bool moves = false;
+    for (size_t j = 0; j < f->k; j++)
+        z[j] = (step[j] - f->points[0][j]) / (f->high[j] - f->low[j]);
+    for (size_t j = 0; j < f->k; j++) {
+        double width = f->high[j] - f->low[j], leader = f->points[0][j], value = leader + z[j] * width;
+        double sides[2];
+        grid->round(grid->context, j, value, &sides[0], &sides[1]);
+        if (sides[0] == value && sides[1] == value)
+            continue;
+        moves = true;
+        for (size_t side = 0; side < 2; side++)
+            sides[side] = (sides[side] - leader) / width;
+        if (!take_side(f, j, sides, low, high, z, loss))
+            return false;
+    }
+    if (moves)
+        place(f, z, step);
+    return true;
+}
+
+/* Sets `step`, unless the function promises too little. Returns false when out of memory. */
+static bool find_best_point(fit *f, const bandit_quadratic_grid *grid, double *step, bool *found)
+{
+    double least = -LEAST_GAIN * f->unit, smallest = least;
+    double *z = f->scratch, *low = z + f->k, *high = low + f->k;
     memcpy(f->low, f->best_low, f->k * sizeof *f->low);
     memcpy(f->high, f->best_high, f->k * sizeof *f->high);
     for (size_t j = 0; j < f->k; j++) {
@@ -227,9 +283,13 @@ static bool find_best_point(fit *f, double *step, bool *found, double *z, double
             continue;
         smallest = loss;
         *found = true;
-        for (size_t j = 0; j < f->k; j++)
-            step[j] = fmin(fmax(f->points[0][j] + z[j] * (f->high[j] - f->low[j]), 0.0), 1.0);
+        place(f, z, step);
     }
+    if (!*found || !grid)
+        return true;
+    if (!move_to_grid(f, grid, low, high, z, step, &smallest))
+        return false;
+    *found = smallest < least;
     return true;
 }
 
@@ -275,7 +335,7 @@ static bandit_status prepare(fit *f, const double *x, const double *values, size
     size_t most = used > p ? p : used; /* columns that are ever used */
     f->order = bandit_alloc(n, sizeof *f->order);
     f->points = bandit_alloc(used, sizeof *f->points);
-    f->memory = bandit_alloc(used * (3 + most) + most * most + 2 * most + 7 * k, sizeof *f->memory);
+    f->memory = bandit_alloc(used * (3 + most) + most * most + 2 * most + 9 * k, sizeof *f->memory);
     if (!f->order || !f->points || !f->memory)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     f->losses = f->memory;
@@ -312,8 +372,9 @@ static bandit_status fit_to(fit *f, size_t rank, bandit_error *err)
 
 /* ---- the public functions ------------------------------------------------------------------------------- */
 
-bandit_status bandit_quadratic_step(const double *x, const double *values, size_t n, size_t k, double *step,
-                                    bool *found, bandit_error *err)
+bandit_status bandit_quadratic_step(const double *x, const double *values, size_t n, size_t k,
+                                    const bandit_quadratic_grid *grid, double *step, bool *found,
+                                    bandit_error *err)
 {
     fit f;
     bool enough;
@@ -321,8 +382,7 @@ bandit_status bandit_quadratic_step(const double *x, const double *values, size_
     *found = false;
     if (status == BANDIT_OK && enough)
         status = fit_to(&f, k + 1, err);
-    if (status == BANDIT_OK && f.best_error < INFINITY &&
-        !find_best_point(&f, step, found, f.scratch, f.scratch + k, f.scratch + 2 * k))
+    if (status == BANDIT_OK && f.best_error < INFINITY && !find_best_point(&f, grid, step, found))
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     clear(&f);
     return status;

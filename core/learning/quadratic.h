@@ -20,11 +20,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Coordinates that may have certain values only, such as those of integers. `round` sets *nearest to the one next to `value` that
+ * coordinate j may have, and *other to the next one on the other side of `value`, or to *nearest if there is none. On a
+ * continuous coordinate both are `value`. */
+typedef struct bandit_quadratic_grid {
+    void (*round)(const void *context, size_t j, double value, double *nearest, double *other);
+    const void *context; /* borrowed */
+} bandit_quadratic_grid;
+
 /* x: n points of k coordinates in [0, 1], row-major. values: n, finite, larger is better. Sets `step` (k entries) to the point,
- * in [0, 1], and *found to whether there is one: it must promise a gain of at least c / 1000 on the best value. Only the 512
- * best values count, and with more than 16 coordinates there is no function with products. Errors: BANDIT_NO_MEMORY. */
-bandit_status bandit_quadratic_step(const double *x, const double *values, size_t n, size_t k, double *step,
-                                    bool *found, bandit_error *err);
+ * in [0, 1], and *found to whether there is one: it must promise a gain of at least c / 1000 on the best value. With a grid (NULL:
+ * there is none) one coordinate after the other takes the better of its two values, while those that are left move to
+ * their best. Only the 512 best values count, and with more than 16 coordinates there is no function with products.
+ * Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_quadratic_step(const double *x, const double *values, size_t n, size_t k,
+                                    const bandit_quadratic_grid *grid, double *step, bool *found,
+                                    bandit_error *err);
 
 /* Sets *error to the error of a value left out: the root mean square over the values, by the squares of their weights, under the
  * function that counts. So it is that of good values, and the deviation of their noise is not much larger. If no function

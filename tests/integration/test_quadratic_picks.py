@@ -79,6 +79,26 @@ def test_the_best_point_is_found_soon(server):
     assert best < 0.01 < without, (best, without)
 
 
+def test_the_other_numbers_follow_integers(server):
+    """In a narrow valley a point with rounded integers is far from its floor."""
+    parameters = [
+        {"name": "a", "type": "integer", "min": 0, "max": 10},
+        {"name": "b", "type": "double", "min": 0, "max": 1},
+        {"name": "c", "type": "integer", "min": 0, "max": 40},
+        {"name": "d", "type": "double", "min": 0, "max": 1},
+    ]
+
+    def valley(values):
+        a, b, c, d = values["a"] / 10 - 0.53, values["b"] - 0.4, values["c"] / 40 - 0.61, values["d"] - 0.3
+        return (a + b + c + d) ** 2 + 100 * (a - b) ** 2 + 1e3 * (a + b - 2 * c) ** 2 + 1e4 * (a + b + c - 3 * d) ** 2
+
+    client = server.client()
+    before = {"algorithm": {"name": "log_ei", "revision": 9}}
+    now, then = (client.create(study_of(parameters, 2, **fields))["id"] for fields in ({}, before))
+    best, without = (min(map(valley, drive(client, study, 40, measure=valley))) for study in (now, then))
+    assert best < 0.05 < without, (best, without)
+
+
 def test_the_best_value_is_recommended(server):
     """The model takes the valley for noise, but there is none."""
     client = server.client()

@@ -133,7 +133,8 @@ enum { BANDIT_MOST_METRICS = 13 };
  * 7  in an open space, the kernel of log_ei may have a part with a shorter range (two_ranges.c)
  * 8  in an open space with noise, every second wide pick of log_ei expects an improvement (space_picks.c)
  * 9  in an open space, some picks of log_ei are best points of quadratic functions (quadratic_pick.h)
- * 10 in an open space with one metric, the starts of log_ei's fits take turns (hyperparameters.h) */
+ * 10 in an open space with one metric, the starts of log_ei's fits take turns (hyperparameters.h);
+ *    where a step of a quadratic function has integers, the other numbers follow them (quadratic.h) */
 enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 10 };
 
 /* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */

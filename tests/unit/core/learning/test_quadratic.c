@@ -71,7 +71,7 @@ static bool step(const data *d, double *out)
 {
     bool found;
     bandit_error err;
-    assert_int_equal(bandit_quadratic_step(d->x, d->values, d->n, K, out, &found, &err), BANDIT_OK);
+    assert_int_equal(bandit_quadratic_step(d->x, d->values, d->n, K, NULL, out, &found, &err), BANDIT_OK);
     return found;
 }
 
@@ -217,6 +217,84 @@ static void a_reached_optimum_has_no_step(void **state)
     assert_false(step(&d, out));
 }
 
+/* ---- grids ------------------------------------------------------------------------------------------------ */
+
+/* The first two coordinates have the values 0, 1/LEVELS, …, 1. */
+enum { LEVELS = 8 };
+
+static void round_first_two(const void *context, size_t j, double value, double *nearest, double *other)
+{
+    (void)context;
+    *nearest = *other = value;
+    if (j > 1)
+        return;
+    *nearest = round(LEVELS * value) / LEVELS;
+    *other = fmin(fmax(*nearest + (*nearest < value ? 1.0 : -1.0) / LEVELS, 0.0), 1.0);
+}
+
+static const bandit_quadratic_grid grid = {round_first_two, NULL};
+
+static bool is_level(double value)
+{
+    return value == round(LEVELS * value) / LEVELS;
+}
+
+static double sphere(const double *x, const double *optimum)
+{
+    double sum = 0.0;
+    for (size_t j = 0; j < K; j++)
+        sum += (x[j] - optimum[j]) * (x[j] - optimum[j]);
+    return -sum;
+}
+
+static void draw_levels(data *d, size_t n, uint64_t seed, measured *measure)
+{
+    draw(d, n, seed, measure, INSIDE);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < 2; j++)
+            d->x[i * K + j] = round(LEVELS * d->x[i * K + j]) / LEVELS;
+        d->values[i] = measure(d->x + i * K, INSIDE);
+    }
+}
+
+/* To round the best point leads out of the valley; the other coordinates must move along. */
+static void steps_stay_on_the_grid(void **state)
+{
+    data d;
+    double out[K], rounded[K];
+    bandit_error err;
+    bool found;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        draw_levels(&d, 2 * COEFFICIENTS, seed, bowl);
+        assert_true(step(&d, rounded));
+        for (size_t j = 0; j < 2; j++)
+            rounded[j] = round(LEVELS * rounded[j]) / LEVELS;
+        assert_int_equal(bandit_quadratic_step(d.x, d.values, d.n, K, &grid, out, &found, &err), BANDIT_OK);
+        assert_true(found);
+        assert_true(is_level(out[0]) && is_level(out[1]));
+        assert_true(17.0 - bowl(out, INSIDE) < 0.1 * (17.0 - bowl(rounded, INSIDE)));
+    }
+}
+
+/* The best point of the grid is known already, although there are better ones between its values. */
+static void the_best_of_the_grid_has_no_step(void **state)
+{
+    data d;
+    double out[K];
+    bandit_error err;
+    bool found;
+    (void)state;
+    draw_levels(&d, 2 * COEFFICIENTS, 1, sphere);
+    assert_int_equal(bandit_quadratic_step(d.x, d.values, d.n, K, &grid, out, &found, &err), BANDIT_OK);
+    assert_true(found);
+    memcpy(d.x, out, sizeof out);
+    d.values[0] = sphere(out, INSIDE);
+    assert_true(step(&d, out));
+    assert_int_equal(bandit_quadratic_step(d.x, d.values, d.n, K, &grid, out, &found, &err), BANDIT_OK);
+    assert_false(found);
+}
+
 /* ---- errors -------------------------------------------------------------------------------------------- */
 
 static double error_of(const data *d)
@@ -284,6 +362,8 @@ int main(void)
         cmocka_unit_test(the_step_stays_near_the_better_half),
         cmocka_unit_test(other_functions_have_no_step),
         cmocka_unit_test(a_reached_optimum_has_no_step),
+        cmocka_unit_test(steps_stay_on_the_grid),
+        cmocka_unit_test(the_best_of_the_grid_has_no_step),
         cmocka_unit_test(the_error_is_the_noise_of_good_values),
         cmocka_unit_test(equal_values_have_an_error),
         cmocka_unit_test(other_functions_have_no_error),
