@@ -93,11 +93,12 @@ bandit_status bandit_insight_leave_one_out(bandit_insight *insight, bandit_left_
  * (bandit_engine_of_metric). */
 uint64_t bandit_insight_set_aside(const bandit_engine *engine, uint32_t arm);
 
-/* ---- core/insight/own_deviation.c, local_deviation.c ---------------------------------------------------- */
+/* ---- core/insight/own_deviation.c, local_deviation.c, quadratic_error.c ------------------------------ */
 
 /* Predictions of n pulled arms, of which the best is recommended. They are those of bandit_engine_predict_arms, unless the
  * noise is learned. In an open space, the points may then also have a deviation from the model's function that is
- * shared by those near each other. In other sets, each arm may have a deviation of its own: what the model takes
+ * shared by those near each other, and the mean reward takes the place of a prediction that a quadratic function shows to be
+ * less certain. In other sets, each arm may have a deviation of its own: what the model takes
  * for noise, and what repeated pulls of the same arm do not show. `ucb` is then the mean. Picks do not depend on it.
  * Errors: as of bandit_engine_predict_arms; BANDIT_CANCELLED. */
 bandit_status bandit_insight_pulled(const bandit_engine *engine, const uint32_t *arms, size_t n,
