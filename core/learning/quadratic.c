@@ -382,7 +382,7 @@ bandit_status bandit_quadratic_step(const double *x, const double *values, size_
     *found = false;
     if (status == BANDIT_OK && enough)
         status = fit_to(&f, k + 1, err);
-    if (status == BANDIT_OK && f.best_error < INFINITY && !find_best_point(&f, grid, step, found))
+    if (status == BANDIT_OK && enough && f.best_error < INFINITY && !find_best_point(&f, grid, step, found))
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     clear(&f);
     return status;
