@@ -22,7 +22,7 @@ bandit_status bandit_add_local_deviation(bandit_insight *view, const uint32_t *a
 /* In an open space, with learned noise: sets out[i] to the mean reward of arms[i] where a quadratic function shows that it has a
  * smaller error than the prediction (quadratic_error.c). `out` has the predictions on entry, in the units of rewards. Errors:
  * BANDIT_NO_MEMORY, BANDIT_CANCELLED. */
-bandit_status bandit_replace_predictions(bandit_insight *view, const uint32_t *arms, size_t n,
-                                         bandit_prediction *out, bandit_error *err);
+bandit_status bandit_prefer_values(bandit_insight *view, const uint32_t *arms, size_t n,
+                                   bandit_prediction *out, bandit_error *err);
 
 #endif

@@ -164,7 +164,7 @@ static bandit_status predict_in_space(bandit_insight *view, const uint32_t *arms
     if (status != BANDIT_OK)
         return status;
     bandit_insight_in_reward_units(view, out, n);
-    return bandit_replace_predictions(view, arms, n, out, err);
+    return bandit_prefer_values(view, arms, n, out, err);
 }
 
 /* Whether the model may take deviations for noise. */

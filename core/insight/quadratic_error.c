@@ -18,8 +18,8 @@ static int by_arm(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void replace(const bandit_quadratic_sample *s, double variance, const uint32_t *arms, size_t n,
-                    bandit_prediction *out)
+static void prefer(const bandit_quadratic_sample *s, double variance, const uint32_t *arms, size_t n,
+                   bandit_prediction *out)
 {
     for (size_t i = 0; i < n; i++) {
         const uint32_t *known = bsearch(&arms[i], s->arms, s->n, sizeof *s->arms, by_arm);
@@ -30,8 +30,8 @@ static void replace(const bandit_quadratic_sample *s, double variance, const uin
     }
 }
 
-bandit_status bandit_replace_predictions(bandit_insight *view, const uint32_t *arms, size_t n,
-                                         bandit_prediction *out, bandit_error *err)
+bandit_status bandit_prefer_values(bandit_insight *view, const uint32_t *arms, size_t n,
+                                   bandit_prediction *out, bandit_error *err)
 {
     bandit_quadratic_sample s;
     double error;
@@ -40,7 +40,7 @@ bandit_status bandit_replace_predictions(bandit_insight *view, const uint32_t *a
     if (status == BANDIT_OK)
         status = bandit_quadratic_error(s.x, s.values, s.n, s.k, &error, err);
     if (status == BANDIT_OK)
-        replace(&s, error * error, arms, n, out);
+        prefer(&s, error * error, arms, n, out);
     bandit_quadratic_sample_clear(&s);
     return status;
 }

@@ -17,7 +17,7 @@ enum {
     SPARSE_EVALUATIONS = 25,
     FEWEST_JUDGED = 10,   /* fewer arms have no outliers */
     FEWEST_REGIONS = 8,   /* fewer have no quartiles worth the name */
-    FEWEST_FOR_TURNS = 16 /* fewer rewards are fitted in no time */
+    FEWEST_FOR_TURNS = 16 /* with fewer rewards a fit takes little time */
 };
 
 /* ---- one fit ------------------------------------------------------------------------------------------- */
