@@ -144,7 +144,7 @@ static bandit_space_aim aim_of_word(bandit_space_engine *e, bandit_space_batch *
 /* Whether a wide pick maximizes the improvement that is expected if every deviation is multiplied by its width, and heeds
  * the prior of the location. Otherwise it maximizes an upper confidence bound. With noise this leads to the borders of
  * the space, or stays near the leader. So if the model sees noise, every second wide pick expects an improvement. A model
- * also takes ruggedness for noise, where the bound is better (docs/records/log-ei.md, "Wide picks with noise"). */
+ * also takes ruggedness for noise, where the bound is better (docs/records/log-ei-spaces.md, "Wide picks with noise"). */
 static bool widens_improvement(const bandit_space_engine *e, const bandit_space_batch *b)
 {
     return e->base.options.revision >= SINCE_WIDE_IMPROVEMENT && !bandit_space_is_silent(e) &&

@@ -5,7 +5,7 @@
  * good values that are left out of it within some error (core/learning/quadratic.h), their noise cannot be much larger than this
  * error. So wherever the error is smaller than the deviation of the prediction, the value is the better estimate.
  *
- * Ours. Picks do not depend on it. Measured in docs/records/log-ei.md, "Recommended in a narrow valley". */
+ * Ours. Picks do not depend on it. Measured in docs/records/log-ei-spaces.md, "Recommended in a narrow valley". */
 #include "core/algorithms/quadratic_sample.h"
 #include "core/insight/deviation.h"
 #include "core/learning/quadratic.h"

@@ -11,7 +11,7 @@
  * values counts. Its best point is sought in the box of the better half of the points, a fifth larger on each side.
  *
  * Evolution strategies (Hansen 2019) and derivative-free optimization (Powell 2006) have used quadratic models; the weights and the
- * test are ours. Measured in docs/records/log-ei.md, "Quadratic steps". */
+ * test are ours. Measured in docs/records/log-ei-spaces.md, "Quadratic steps". */
 #ifndef CORE_LEARNING_QUADRATIC_H
 #define CORE_LEARNING_QUADRATIC_H
 

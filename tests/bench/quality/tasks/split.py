@@ -3,7 +3,7 @@
 Finite sets are split by table: no table that a rule was chosen on is published, nor another one of the same
 measurements (all of NAS-Bench-201 is on one side, and so are both directions of a table). Functions of COCO are split
 by function: all dimensions and instances of a function are on one side. The sixteen older tasks are published; the
-defaults of the model of the year before were chosen by looking at the first nine of them, which docs/benchmarks.md says.
+defaults of the model of the year before were chosen by looking at the first nine of them, which docs/quality.md says.
 
 CHOOSING has the functions that the textbook optimizer was developed on (2, 8, 1, …) and as many tables as PUBLISHED.
 Pools of HPO-B: of each search space with more than 600 settings the first data set whose best value fewer than ten
