@@ -276,7 +276,7 @@ def test_optimize(site):
 
 
 def test_optimize_with_failures(site):
-    study = make(site, horizon=9)
+    study = make(site, horizon=9, repeats="never")  # else a candidate found infeasible could be that of a later trial
 
     def function(trial):
         if trial.id % 3 == 1:
@@ -506,11 +506,18 @@ def test_keys(site):
     study.upload([[0.0], [0.5], [1.0]], keys=["CCO", None, "C1CC1"])
     assert study.add([[2.0]], keys=["N"]) == [3]
     trial = study.propose("C1CC1")
-    assert (trial.candidate, trial.key, study.propose(1).key) == (2, "C1CC1", None)
+    without_key = study.propose(1)
+    assert (trial.candidate, trial.key, without_key.key) == (2, "C1CC1", None)
     study.observe([{"key": "CCO", "value": 0.5}])
     assert [o["key"] for o in study.observations()] == ["CCO"] and study.best()["observed"]["key"] == "CCO"
     assert study.retire(["N"])["retired"] == 1 and study.restore(["N"]) == {"restored": 1}
-    assert study.predict(candidates=["CCO", "N"]) == study.predict(candidates=[0, 3])
+    error = raises(banditd.Conflict, study.tell, trial, 0.2)
+    assert "the trial is queued: no worker has it" in str(error)
+    for each in study.ask(2):
+        study.tell(each, 0.2)
+    study.ask()  # the model takes in all results
+    predicted = study.predict(candidates=["CCO", "N"])
+    assert predicted == study.predict(candidates=[0, 3]) and predicted[0] != predicted[1]
     assert [c["candidate"] for c in study.candidates(key="N")] == [3]
     assert study.set_keys(["a", "b", None, None]) == 2
     assert [c.get("key") for c in study.candidates()] == ["a", "b", None, None]

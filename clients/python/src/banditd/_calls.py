@@ -333,7 +333,10 @@ def _finite(value: Any) -> float:
 
 
 def _addressed(trial: Union[Trial, int]) -> dict[str, Any]:
-    return {"trial": trial} if isinstance(trial, int) else {"trial": trial.id, "attempt": trial.attempt}
+    if isinstance(trial, int):
+        return {"trial": trial}
+    queued = trial.attempt == 0  # no worker has had it; the server says so if a result comes all the same
+    return {"trial": trial.id} if queued else {"trial": trial.id, "attempt": trial.attempt}
 
 
 def _std_error(std_error: Value) -> dict[str, Any]:
