@@ -219,7 +219,7 @@ static void predict(study *s, question *q)
         reply_store_problem(q->request, STORE_NO_MEMORY);
     } else if (is_before_results(s, q)) {
         reply_problem(q->request, REPLY_CONFLICT, NULL,
-                      "the model has no results yet: it takes them in with the next trial that is asked for");
+                      "the model has no results yet: the next batch takes them in");
     } else if (q->source.config->several) {
         fronts_answer_predictions(s, q, at.arms, wanted->candidates ? NULL : at.points, wanted->n);
     } else if ((wanted->candidates

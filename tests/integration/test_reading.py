@@ -197,7 +197,7 @@ def test_results_that_no_batch_includes(server):
     rows = [{"candidate": i, "value": 100.0 + i} for i in range(3)]
     assert client.post(f"/v1/studies/{study}/observations", {"observations": rows}).status == 200
     problem = refusal(client.post(f"/v1/studies/{study}/predict", {"candidates": [0]}), 409)
-    assert "no results yet" in problem["detail"] and "next trial" in problem["detail"], problem
+    assert "no results yet" in problem["detail"] and "next batch" in problem["detail"], problem
     later = client.create(definition())["id"]
     (trial,) = client.ask(later)["trials"][:1]
     client.tell(later, [{"trial": trial["id"], "state": "failed"}])

@@ -33,5 +33,6 @@ assert {"generator-python", "generator-list"} <= {each.id for each in studies.li
 assert reading.get_best(study.id).observed.trial == 1 and studies.get_study(study.id).trials_completed == 3
 assert trials.get_trial(study.id, 1).attempts[0].outcome == "completed"
 assert reading.get_model(study.id).kernel.actual_instance.type == "gaussian"
+assert trials.ask(study.id, ask=banditd.Ask(count=8)).trials  # the next batch has the results in its model
 predicted = reading.predict(study.id, predict=banditd.Predict(parameters=[{"rate": 0.1, "kind": "b"}]))
 assert len(predicted.predictions) == 1 and len(reading.list_candidates("generator-list").items) == 2

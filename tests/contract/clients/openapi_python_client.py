@@ -30,5 +30,6 @@ assert get_best.sync(study.id, client=client).observed.trial == 1
 assert get_trial.sync(study.id, 1, client=client).attempts[0].outcome == "completed"
 assert get_study.sync(study.id, client=client).trials_completed == 3
 assert isinstance(get_model.sync(study.id, client=client), models.Model)
+assert ask.sync(study.id, client=client, body=models.Ask(count=8)).trials  # the next batch has the results in its model
 point = models.Parameters.from_dict({"rate": 0.1, "kind": "b"})
 assert len(predict.sync(study.id, client=client, body=models.Predict(parameters=[point])).predictions) == 1
