@@ -244,6 +244,29 @@ void bandit_covariance_column(const bandit_covariance *covariance, const uint32_
     bandit_covariance_block(covariance, rows, n_rows, &point, out, bandit_whole_tiles(n_rows), scratch);
 }
 
+void bandit_covariance_of_points(const bandit_covariance *covariance, const bandit_points *points,
+                                 uint32_t arm, double *out, double *scratch)
+{
+    size_t d = covariance->dimension, ld = bandit_whole_tiles(points->n);
+    double *features = scratch + bandit_covariance_scratch(covariance);
+    const bandit_points point = {.n = 1, .arms = &arm, .features = features};
+    if (covariance->profile == BANDIT_PROFILE_MATRIX) {
+        matrix_block(covariance, points->arms, points->n, &point, 0, 1, out, ld);
+        return;
+    }
+    for (size_t j = 0; j < d; j++)
+        features[j] = bandit_arms_feature(covariance->arms, arm, j) * covariance->factor[j];
+    for (size_t start = 0; start < points->n; start += BANDIT_TILE) {
+        size_t lanes = points->n - start < BANDIT_TILE ? points->n - start : BANDIT_TILE;
+        if (lanes < BANDIT_TILE)
+            memset(scratch, 0, bandit_covariance_scratch(covariance) * sizeof *scratch);
+        for (size_t lane = 0; lane < lanes; lane++)
+            for (size_t j = 0; j < d; j++)
+                scratch[j * BANDIT_TILE + lane] = points->features[(start + lane) * d + j];
+        coordinates_block(covariance, scratch, &point, 0, 1, out + start, ld);
+    }
+}
+
 void bandit_covariance_block_at(const bandit_covariance *covariance, const double *coordinates, size_t n_rows,
                                 const bandit_points *points, double *out, size_t ld, double *diagonal,
                                 double *scratch)

@@ -73,6 +73,10 @@ void bandit_covariance_block(const bandit_covariance *covariance, const uint32_t
 void bandit_covariance_column(const bandit_covariance *covariance, const uint32_t *rows, size_t n_rows,
                               uint32_t arm, double *out, double *scratch);
 
+/* The same for points->arms, with the features that `points` has. */
+void bandit_covariance_of_points(const bandit_covariance *covariance, const bandit_points *points,
+                                 uint32_t arm, double *out, double *scratch);
+
 /* bandit_covariance_block with rows given as n_rows x dimension coordinates, scaled as the arms are
  * (row-major). Not for a precomputed set. diagonal[i] = k(x, x) of row i. */
 void bandit_covariance_block_at(const bandit_covariance *covariance, const double *coordinates, size_t n_rows,

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 32 };
+/* Arms that are updated at a time, at first and at most. */
+enum { FIRST_BLOCK = BANDIT_TILE, BLOCK = 32 };
 
 /* A value that is computed later, from sums with other rounding, may exceed an earlier one by less than
  * this. */
@@ -312,16 +313,21 @@ static bool may_be_picked(const search *f, uint32_t arm)
     return !bandit_is_withheld(f->limits, arm);
 }
 
-/* Pops at most BLOCK arms that may be picked. Returns the length of the part after the heap's end that includes
- * them all; some of that part may have been popped before. In the first revision, arms that were popped but
- * changed places with one that was set aside are left out, so that the pick also depends on which arms were set
- * aside. */
-static size_t pop_block(search *f)
+/* In the first revision, arms that were popped but changed places with one that was set aside are left out, so that
+ * the pick also depends on which arms were set aside, and on how many are popped at a time. */
+static bool leaves_out_arms(const bandit_several_engine *e)
+{
+    return e->base.options.revision <= BANDIT_FIRST_REVISION;
+}
+
+/* Pops at most `most` arms that may be picked. Returns the length of the part after the heap's end that includes
+ * them all; some of that part may have been popped before. */
+static size_t pop_block(search *f, size_t most)
 {
     bandit_heap *heap = &f->e->list.heap;
-    bool includes_all = f->e->base.options.revision > BANDIT_FIRST_REVISION;
+    bool includes_all = !leaves_out_arms(f->e);
     size_t n = 0, n_aside = 0;
-    while (n < BLOCK && n_aside < BLOCK && goes_on(f)) {
+    while (n < most && n_aside < BLOCK && goes_on(f)) {
         if (may_be_picked(f, bandit_heap_pop(heap)->arm)) {
             n++;
         } else {
@@ -393,10 +399,12 @@ static bool find_best(bandit_several_engine *e, const bandit_select_limits *limi
                 .few = !e->list.once && bandit_arms_count(e->base.arms) / BANDIT_GAIN_FEW <= e->n_out,
                 .best = -INFINITY};
     bandit_heap_push_aside(heap);
-    while (goes_on(&f) && !bandit_pause()) {
-        size_t n = pop_block(&f);
+    for (size_t block = leaves_out_arms(e) ? BLOCK : FIRST_BLOCK; goes_on(&f) && !bandit_pause();) {
+        size_t n = pop_block(&f, block);
         refresh(&f, heap->entries + heap->size, n);
         evaluate(&f, heap->entries + heap->size, n);
+        if (n > 0)
+            block = BLOCK;
     }
     bandit_heap_push_popped(heap);
     *arm = f.arm;

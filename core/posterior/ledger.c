@@ -64,8 +64,10 @@ bool bandit_ledger_is_flat(const bandit_ledger *ledger)
         double mean = ledger->sums[i].sum / (double)ledger->sums[i].count;
         low = fmin(low, mean);
         high = fmax(high, mean);
+        if (high - low > 1e-10 * fmax(fabs(low), fabs(high))) /* and more so with any further mean */
+            return false;
     }
-    return ledger->n > 1 && high - low <= 1e-10 * fmax(fabs(low), fabs(high));
+    return ledger->n > 1;
 }
 
 static double mean_of(const bandit_ledger *ledger, size_t i)

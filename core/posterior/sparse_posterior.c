@@ -344,8 +344,7 @@ bandit_embedding bandit_posterior_embed_both(const bandit_posterior *p, uint32_t
 {
     double diagonal;
     bandit_covariance_diagonal(p->covariance, &arm, 1, &diagonal);
-    bandit_covariance_column(p->covariance, p->points.arms, p->m, arm, scratch,
-                             scratch + bandit_whole_tiles(p->m));
+    bandit_covariance_of_points(p->covariance, &p->points, arm, scratch, scratch + bandit_whole_tiles(p->m));
     memcpy(w, scratch, p->m * sizeof *w);
     return with_prior_of(p, arm, embed_column(p, diagonal, z, w));
 }

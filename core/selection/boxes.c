@@ -62,13 +62,12 @@ static size_t keep_largest(bandit_boxes *b, size_t n, size_t most, const double 
     return n;
 }
 
-/* Sets b->sorted to the front of the points. Returns its size. */
-static size_t find_front(bandit_boxes *b, const double *points, size_t n, const double *reference)
+/* Sets b->sorted to the front. Returns its size. */
+static size_t sort_front(bandit_boxes *b, const double *points, const double *reference)
 {
-    size_t size = b->n_front = bandit_front_find(points, n, b->k, b->front);
-    bandit_front_sort(b->sorted, points, b->front, size, b->k);
-    return b->k < 4 ? size
-                    : keep_largest(b, size, b->k == 4 ? MOST_POINTS_OF_4 : MOST_POINTS_OF_5, reference);
+    bandit_front_sort(b->sorted, points, b->front, b->n_front, b->k);
+    return b->k < 4 ? b->n_front
+                    : keep_largest(b, b->n_front, b->k == 4 ? MOST_POINTS_OF_4 : MOST_POINTS_OF_5, reference);
 }
 
 /* ---- boxes --------------------------------------------------------------------------------------------- */
@@ -136,16 +135,13 @@ static bool take_boxes(bandit_boxes *b)
            bandit_reserve((void **)&b->scratch, &b->capacity_scratch, 4 * cuts + b->n, sizeof(double));
 }
 
-bandit_status bandit_boxes_cover(bandit_boxes *b, const double *points, size_t n, size_t k,
-                                 const double *reference, bandit_error *err)
+/* Covers the part that the front does not dominate. */
+static bandit_status cover_front(bandit_boxes *b, const double *points, const double *reference,
+                                 bandit_error *err)
 {
     double limits[BANDIT_MOST_OBJECTIVES], turned[BANDIT_MOST_OBJECTIVES];
-    b->k = k;
+    size_t k = b->k, size = sort_front(b, points, reference);
     b->n = 0;
-    if (!bandit_reserve((void **)&b->sorted, &b->capacity_sorted, n, sizeof *b->sorted) ||
-        !bandit_reserve((void **)&b->front, &b->capacity_front, n, sizeof *b->front))
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    size_t size = find_front(b, points, n, reference);
     for (size_t j = 0; j < k; j++)
         limits[j] = -reference[j];
     bandit_status status = bandit_local_bounds_start(&b->bounds, limits, k, MOST_BOUNDS, err);
@@ -166,6 +162,31 @@ bandit_status bandit_boxes_cover(bandit_boxes *b, const double *points, size_t n
     }
     if (status == BANDIT_OK && !take_boxes(b))
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    return status;
+}
+
+bandit_status bandit_boxes_cover(bandit_boxes *b, const double *points, size_t n, size_t k,
+                                 const double *reference, bandit_error *err)
+{
+    b->k = k;
+    b->n_points = b->n_front = 0;
+    return bandit_boxes_cover_more(b, points, n, reference, err);
+}
+
+bandit_status bandit_boxes_cover_more(bandit_boxes *b, const double *points, size_t n,
+                                      const double *reference, bandit_error *err)
+{
+    size_t first = b->n_points;
+    if (!bandit_reserve((void **)&b->sorted, &b->capacity_sorted, n, sizeof *b->sorted) ||
+        !bandit_reserve_keep((void **)&b->front, &b->capacity_front, b->n_front, n, sizeof *b->front))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    b->n_front = bandit_front_extend(points, first, n, b->k, b->front, b->n_front);
+    b->n_points = n;
+    if (first > 0 && b->front[b->n_front - 1] < first)
+        return BANDIT_OK; /* the front is as it was */
+    bandit_status status = cover_front(b, points, reference, err);
+    if (status != BANDIT_OK)
+        b->n_points = b->n_front = 0;
     return status;
 }
 

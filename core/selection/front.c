@@ -30,10 +30,9 @@ static bool is_at_least(const double *a, const double *b, size_t k)
     return true;
 }
 
-size_t bandit_front_find(const double *points, size_t n, size_t k, size_t *front)
+size_t bandit_front_extend(const double *points, size_t first, size_t n, size_t k, size_t *front, size_t size)
 {
-    size_t size = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = first; i < n; i++) {
         const double *point = points + i * k;
         size_t kept = 0;
         bool covered = false;
@@ -49,6 +48,11 @@ size_t bandit_front_find(const double *points, size_t n, size_t k, size_t *front
         size = kept;
     }
     return size;
+}
+
+size_t bandit_front_find(const double *points, size_t n, size_t k, size_t *front)
+{
+    return bandit_front_extend(points, 0, n, k, front, 0);
 }
 
 /* Lexicographically, the largest first. */

@@ -98,11 +98,6 @@ static bandit_status set_reference(bandit_joint *joint, bandit_reference_rule ru
     return status;
 }
 
-static bandit_status cover(bandit_joint *joint, bandit_error *err)
-{
-    return bandit_boxes_cover(&joint->boxes, joint->points, joint->n_points, joint->k, joint->reference, err);
-}
-
 bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metrics, size_t n,
                                  bandit_reference_rule rule, bool keeps_apart, const uint32_t *arms,
                                  size_t n_arms, const double *mean, const double *known, bandit_error *err)
@@ -133,7 +128,10 @@ bandit_status bandit_joint_start(bandit_joint *joint, const bandit_metric *metri
     joint->seeks_bounds = joint->n_points == 0;
     if (status == BANDIT_OK && n_arms > 0)
         status = set_reference(joint, rule, mean, n_arms, err);
-    return status == BANDIT_OK && !joint->seeks_bounds ? cover(joint, err) : status;
+    if (status == BANDIT_OK && !joint->seeks_bounds)
+        status = bandit_boxes_cover(&joint->boxes, joint->points, joint->n_points, joint->k, joint->reference,
+                                    err);
+    return status;
 }
 
 bandit_status bandit_joint_take_out(bandit_joint *joint, uint32_t arm, const double *mean,
@@ -142,7 +140,10 @@ bandit_status bandit_joint_take_out(bandit_joint *joint, uint32_t arm, const dou
     if (joint->seeks_bounds || !bandit_joint_is_feasible(joint, mean, known))
         return BANDIT_OK;
     bandit_status status = add_point(joint, arm, mean, err);
-    return status == BANDIT_OK ? cover(joint, err) : status;
+    if (status == BANDIT_OK)
+        status =
+            bandit_boxes_cover_more(&joint->boxes, joint->points, joint->n_points, joint->reference, err);
+    return status;
 }
 
 void bandit_joint_clear(bandit_joint *joint)

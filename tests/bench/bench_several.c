@@ -68,6 +68,7 @@ static bandit_options options(const bandit_metric *metrics, size_t n_metrics)
 {
     bandit_options o = BANDIT_OPTIONS_INIT;
     o.algorithm = BANDIT_LOG_EI;
+    o.revision = BANDIT_LATEST_REVISION;
     o.learn_lengthscale = o.learn_noise = o.standardize_rewards = true;
     o.lambda_from_noise = o.warp_rewards = true;
     o.confidence = BANDIT_CONFIDENCE_CALIBRATED;

@@ -101,6 +101,43 @@ static void adds_difference_of_volumes(void **unused)
     bandit_boxes_clear(&boxes);
 }
 
+static void assert_same_boxes(const bandit_boxes *a, const bandit_boxes *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_int_equal(a->n_front, b->n_front);
+    assert_memory_equal(a->front, b->front, a->n_front * sizeof *a->front);
+    assert_memory_equal(a->low, b->low, a->n * a->k * sizeof *a->low);
+    assert_memory_equal(a->high, b->high, a->n * a->k * sizeof *a->high);
+    for (size_t j = 0; j < a->k; j++) {
+        assert_int_equal(a->n_cuts[j], b->n_cuts[j]);
+        assert_memory_equal(a->cuts[j], b->cuts[j], a->n_cuts[j] * sizeof **a->cuts);
+    }
+}
+
+/* Points that come one by one, on the front or not, lead to the boxes of all of them at once. */
+static void covers_more_points_as_all_at_once(void **unused)
+{
+    (void)unused;
+    uint64_t state = 12;
+    bandit_boxes grown = {0}, whole = {0};
+    size_t unchanged = 0;
+    for (int round = 0; round < 500; round++) {
+        size_t k = 1 + (size_t)round % 5;
+        double points[MOST * BANDIT_MOST_OBJECTIVES], reference[BANDIT_MOST_OBJECTIVES] = {0};
+        size_t n = draw(points, k, round % 2 == 0, &state);
+        assert_int_equal(bandit_boxes_cover(&grown, points, 1, k, reference, NULL), BANDIT_OK);
+        for (size_t i = 2; i <= n; i++) {
+            assert_int_equal(bandit_boxes_cover_more(&grown, points, i, reference, NULL), BANDIT_OK);
+            assert_int_equal(bandit_boxes_cover(&whole, points, i, k, reference, NULL), BANDIT_OK);
+            assert_same_boxes(&grown, &whole);
+            unchanged += grown.front[grown.n_front - 1] != i - 1;
+        }
+    }
+    assert_true(unchanged > 100);
+    bandit_boxes_clear(&grown);
+    bandit_boxes_clear(&whole);
+}
+
 /* A metric that counts as every objective: the front is its best value, and volumes order points as the metric does. */
 static void metric_several_times_orders_as_the_metric(void **unused)
 {
@@ -374,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_volume_by_slicing),
         cmocka_unit_test(adds_difference_of_volumes),
+        cmocka_unit_test(covers_more_points_as_all_at_once),
         cmocka_unit_test(metric_several_times_orders_as_the_metric),
         cmocka_unit_test(volume_has_same_bits_in_any_order),
         cmocka_unit_test(is_mean_over_directions),
