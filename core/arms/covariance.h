@@ -73,7 +73,7 @@ void bandit_covariance_block(const bandit_covariance *covariance, const uint32_t
 void bandit_covariance_column(const bandit_covariance *covariance, const uint32_t *rows, size_t n_rows,
                               uint32_t arm, double *out, double *scratch);
 
-/* The same for points->arms, with the features that `points` has. */
+/* The same with the points as rows, to the bit. Their features need not be gathered from all arms again. */
 void bandit_covariance_of_points(const bandit_covariance *covariance, const bandit_points *points,
                                  uint32_t arm, double *out, double *scratch);
 

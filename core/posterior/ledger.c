@@ -64,7 +64,8 @@ bool bandit_ledger_is_flat(const bandit_ledger *ledger)
         double mean = ledger->sums[i].sum / (double)ledger->sums[i].count;
         low = fmin(low, mean);
         high = fmax(high, mean);
-        if (high - low > 1e-10 * fmax(fabs(low), fabs(high))) /* and more so with any further mean */
+        /* Each further mean adds as much to the left side as to the maximum, so it stays so. */
+        if (high - low > 1e-10 * fmax(fabs(low), fabs(high)))
             return false;
     }
     return ledger->n > 1;

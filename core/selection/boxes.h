@@ -32,7 +32,7 @@ typedef struct bandit_boxes {
     bandit_local_bounds bounds, gaps;
     bandit_front_point *sorted;
     size_t *front;            /* n_front: the points that no other point dominates */
-    size_t n_front, n_points; /* on the front, and in all */
+    size_t n_front, n_points; /* on the front, and covered in all */
     size_t capacity_cuts[BANDIT_MOST_OBJECTIVES], capacity_low, capacity_high, capacity_scratch,
         capacity_sorted, capacity_front;
 } bandit_boxes;
@@ -43,8 +43,8 @@ typedef struct bandit_boxes {
  * BANDIT_NO_MEMORY. */
 bandit_status bandit_boxes_cover(bandit_boxes *boxes, const double *points, size_t n, size_t k,
                                  const double *reference, bandit_error *err);
-/* The same, with `points` beginning with those of the last call, for the same reference. Fast if the front stays as it
- * was. */
+/* Covers again after points were added: `points` begins with those of the last call, and the reference is the same.
+ * Only compares them with the front if none of the new points is on it. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_boxes_cover_more(bandit_boxes *boxes, const double *points, size_t n,
                                       const double *reference, bandit_error *err);
 void bandit_boxes_clear(bandit_boxes *boxes);

@@ -1,5 +1,5 @@
-/* Fronts that grow point by point, and their points in an order of their own, so that sums over them do not depend on
- * the order in which the points came. */
+/* Fronts that grow point by point. Their points can be sorted, so that sums over them do not depend on the order in
+ * which the points came. */
 #ifndef CORE_SELECTION_FRONT_POINTS_H
 #define CORE_SELECTION_FRONT_POINTS_H
 
@@ -9,8 +9,9 @@ typedef struct bandit_front_point {
     double y[BANDIT_MOST_OBJECTIVES]; /* the first k are used, the others are 0 */
 } bandit_front_point;
 
-/* bandit_front_find for n points, of whose first ones `front` has the front: `size` of them. The result ends with a point
- * from `first` on unless none of those is on the front. */
+/* Extends a front by the points first … n−1: front[0 … size−1] is the front of the points before them, as
+ * bandit_front_find gives it. Returns the new size. The last entry is one of the new points, unless none of them is on
+ * the front. */
 size_t bandit_front_extend(const double *points, size_t first, size_t n, size_t k, size_t *front,
                            size_t size);
 

@@ -119,10 +119,42 @@ static void blocks_match_the_formulas(void **state)
     bandit_arms_free(arms);
 }
 
+/* The column of an arm has the same bits, whether the features are those of the arms or those of the points. What was in
+ * the scratch memory before does not matter. */
+static void columns_of_points_are_columns_of_arms(void **state)
+{
+    const double ard[] = {0.3, 1.0, 2.5, 0.9, 40.0};
+    const bandit_kernel kernels[] = {{BANDIT_KERNEL_MATERN, 2.5, ard, D, 0.0},
+                                     {BANDIT_KERNEL_LINEAR, 0, NULL, 0, 0.0}};
+    uint32_t rows[N];
+    bandit_arms *arms = make_arms();
+    (void)state;
+    for (uint32_t i = 0; i < N; i++)
+        rows[i] = (i * 5) % N;
+    for (size_t t = 0; t < sizeof kernels / sizeof *kernels; t++) {
+        bandit_covariance covariance;
+        assert_int_equal(bandit_covariance_init(&covariance, &kernels[t], arms, NULL), BANDIT_OK);
+        for (size_t n = 1; n <= N; n++) {
+            double column[48], of_points[48], scratch[D * BANDIT_TILE + D];
+            bandit_points points = {0};
+            assert_int_equal(bandit_points_set(&points, &covariance, rows, n, NULL), BANDIT_OK);
+            bandit_covariance_column(&covariance, rows, n, 35, column, scratch);
+            for (size_t i = 0; i < D * BANDIT_TILE + D; i++)
+                scratch[i] = NAN;
+            bandit_covariance_of_points(&covariance, &points, 35, of_points, scratch);
+            assert_memory_equal(column, of_points, n * sizeof *column);
+            bandit_points_clear(&points);
+        }
+        bandit_covariance_clear(&covariance);
+    }
+    bandit_arms_free(arms);
+}
+
 static void precomputed_entries(void **state)
 {
     enum { SIZE = 18, LD = 32, M = 3 };
-    double rows[SIZE * SIZE], block[LD * M], tile[BANDIT_TILE * M], diagonal[SIZE];
+    double rows[SIZE * SIZE], block[LD * M], tile[BANDIT_TILE * M], diagonal[SIZE], column[BANDIT_TILE],
+        unused[1];
     const uint32_t dictionary[M] = {17, 4, 9};
     uint32_t all[SIZE];
     bandit_arms *arms = NULL;
@@ -144,6 +176,9 @@ static void precomputed_entries(void **state)
     bandit_covariance_block(&covariance, all, SIZE, &points, block, LD, NULL);
     bandit_covariance_tile(&covariance, 1, &points, 0, M, tile, BANDIT_TILE, NULL);
     bandit_covariance_diagonal(&covariance, all, SIZE, diagonal);
+    bandit_covariance_of_points(&covariance, &points, 7, column, unused);
+    for (size_t k = 0; k < M; k++)
+        assert_true(column[k] == rows[7 * SIZE + dictionary[k]]);
     for (size_t i = 0; i < SIZE; i++) {
         assert_true(diagonal[i] == rows[i * SIZE + i]);
         for (size_t k = 0; k < M; k++) {
@@ -244,9 +279,9 @@ static void the_largest_variance_in_a_space(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_match_the_formulas),       cmocka_unit_test(precomputed_entries),
-        cmocka_unit_test(the_largest_variance_in_a_space), cmocka_unit_test(refusals_name_the_field),
-        cmocka_unit_test(lengthscales_have_ends),
+        cmocka_unit_test(blocks_match_the_formulas), cmocka_unit_test(columns_of_points_are_columns_of_arms),
+        cmocka_unit_test(precomputed_entries),       cmocka_unit_test(the_largest_variance_in_a_space),
+        cmocka_unit_test(refusals_name_the_field),   cmocka_unit_test(lengthscales_have_ends),
     };
     return cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
 }
