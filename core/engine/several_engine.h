@@ -128,7 +128,8 @@ void bandit_several_look_list(bandit_several_engine *engine, uint32_t arm, doubl
 /* Evaluates *n arms, as above; mean and known have a row of engine->n entries for each. If the goals, as for
  * bandit_joint_start, have thresholds, arms that cannot be on the front are left out: some other arm keeps
  * the bounds and is better in every objective; or the arm breaks a bound that some other arm keeps. Sets *n
- * to the number of remaining arms, which keep their order. Errors: BANDIT_NO_MEMORY. */
+ * to the number of remaining arms, which keep their order. If an arm certainly keeps the bounds, the entries of metrics
+ * that are no objectives are estimates by which it keeps them. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_several_look_front(bandit_several_engine *engine, const bandit_metric *goals,
                                         uint32_t *arms, size_t *n, double *mean, double *known,
                                         bandit_error *err);

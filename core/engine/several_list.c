@@ -7,6 +7,7 @@
 #include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
 #include "core/selection/gain.h"
+#include "core/selection/normal.h"
 #include "core/simd/simd.h"
 
 #include <math.h>
@@ -50,14 +51,17 @@ static double known_of(const bandit_gain_selector *s, double variance)
     return fmax(sqrt(variance * s->posterior->lambda), s->smallest);
 }
 
+static void look_at_metric(bandit_several_engine *e, size_t j, uint32_t arm, double *mean, double *known)
+{
+    double start;
+    bandit_gain_glance(selector(e, j), arm, mean, &start);
+    *known = known_of(selector(e, j), start);
+}
+
 void bandit_several_look_list(bandit_several_engine *e, uint32_t arm, double *mean, double *known)
 {
-    for (size_t j = 0; j < e->n; j++) {
-        bandit_gain_selector *s = selector(e, j);
-        double start;
-        bandit_gain_look(s, arm, &mean[j], &start);
-        known[j] = known_of(s, start);
-    }
+    for (size_t j = 0; j < e->n; j++)
+        look_at_metric(e, j, arm, &mean[j], &known[j]);
 }
 
 /* An arm with results. */
@@ -107,6 +111,33 @@ static bool breaks_a_bound(const bandit_several_engine *e, const bandit_joint *j
     return false;
 }
 
+/* Whether an arm certainly keeps the bounds with a probability of 1/2 or more: even if its means are off by the largest
+ * error, and its deviations are as large as they may be. With a mean between the bounds, the probability falls as the
+ * deviation grows, and of an interval of means it is least at an end. Sets mean[j] and known[j] of the metrics that are no
+ * objectives to such values. */
+static bool surely_keeps_bounds(const bandit_several_engine *e, const bandit_joint *joint, uint32_t arm,
+                                double *mean, double *known)
+{
+    double log_probability = 0.0;
+    for (size_t j = 0; j < e->n; j++) {
+        const bandit_gain_selector *s = selector(e, j);
+        const bandit_posterior *p = s->posterior;
+        const bandit_metric *m = &joint->metrics[j];
+        double error = p->mean_error + SLACK * (1.0 + fabs(s->mean[arm]));
+        double least = s->mean[arm] - error, largest = s->mean[arm] + error;
+        double deviation = known_of(s, fabs(s->variance[arm]) * (1.0 + 1e-12) + p->variance_error);
+        if (least < m->low || largest > m->high)
+            return false;
+        log_probability += fmin(bandit_log_between(m->low, m->high, least, deviation, NULL, NULL),
+                                bandit_log_between(m->low, m->high, largest, deviation, NULL, NULL));
+        if (m->objective)
+            continue;
+        mean[j] = s->mean[arm];
+        known[j] = deviation;
+    }
+    return log_probability > SLACK + log(0.5);
+}
+
 /* Arms to evaluate: n of them in this order, in the rows of mean and known that `at` gives; `above`: n
  * entries. */
 typedef struct look_list {
@@ -116,6 +147,19 @@ typedef struct look_list {
     size_t n, *above, n_above;
     double *mean, *known;
 } look_list;
+
+/* Evaluates an arm. If it certainly keeps the bounds, only its objectives matter. */
+static void look_at(bandit_several_engine *e, const bandit_joint *joint, uint32_t arm, double *mean,
+                    double *known)
+{
+    if (!surely_keeps_bounds(e, joint, arm, mean, known)) {
+        bandit_several_look_list(e, arm, mean, known);
+        return;
+    }
+    for (size_t j = 0; j < e->n; j++)
+        if (joint->metrics[j].objective)
+            look_at_metric(e, j, arm, &mean[j], &known[j]);
+}
 
 /* Evaluates the arms that break a bound, or the others, unless an arm that keeps the bounds is above them. */
 static void look_at_undominated(bandit_several_engine *e, look_list *l, bool breaking)
@@ -129,7 +173,7 @@ static void look_at_undominated(bandit_several_engine *e, look_list *l, bool bre
             k++;
         if (k < l->n_above)
             continue;
-        bandit_several_look_list(e, l->arms[at], row, known);
+        look_at(e, l->joint, l->arms[at], row, known);
         if (bandit_joint_is_feasible(l->joint, row, known))
             l->above[l->n_above++] = at;
     }

@@ -216,25 +216,33 @@ bandit_status bandit_gain_reserve(bandit_gain_selector *s, size_t more, bandit_e
 
 /* ---- one arm ------------------------------------------------------------------------------------------- */
 
-/* The arm's slot. If it has none, the arm is embedded now. Valid until the next call. */
-static bandit_gain_slot *slot_for(bandit_gain_selector *s, uint32_t arm)
+/* The arm's slot. If it has none, the arm is embedded now, in the next slot: another arm that has this one loses it. Valid
+ * until the next call. `keep`: the arm has the slot from now on. */
+static bandit_gain_slot *embedded(bandit_gain_selector *s, uint32_t arm, bool keep)
 {
     if (s->slot_of[arm] != 0)
         return &s->slots[s->slot_of[arm] - 1];
     size_t index = s->next_slot;
     bandit_gain_slot *slot = &s->slots[index];
     double *vectors = s->vectors + index * slot_doubles(s);
-    s->next_slot = (index + 1) % s->n_slots;
     if (slot->used)
         s->slot_of[slot->arm] = 0;
     *slot = (bandit_gain_slot){.arm = arm,
-                               .used = true,
+                               .used = keep,
                                .at = {.z = vectors,
                                       .w = vectors + s->conditioning.stride,
                                       .c = vectors + 2 * s->conditioning.stride}};
     bandit_conditioning_embed(&s->conditioning, arm, &slot->at);
-    s->slot_of[arm] = (uint32_t)(index + 1);
+    if (keep) {
+        s->slot_of[arm] = (uint32_t)(index + 1);
+        s->next_slot = (index + 1) % s->n_slots;
+    }
     return slot;
+}
+
+static bandit_gain_slot *slot_for(bandit_gain_selector *s, uint32_t arm)
+{
+    return embedded(s, arm, true);
 }
 
 double bandit_gain_penalty(bandit_gain_selector *s, uint32_t arm)
@@ -257,6 +265,13 @@ double bandit_gain_look(bandit_gain_selector *s, uint32_t arm, double *mean, dou
     *mean = slot->at.mean;
     *start = slot->at.variance;
     return bandit_conditioning_variance(&s->conditioning, arm, &slot->at);
+}
+
+void bandit_gain_glance(bandit_gain_selector *s, uint32_t arm, double *mean, double *start)
+{
+    bandit_gain_slot *slot = embedded(s, arm, false);
+    *mean = slot->at.mean;
+    *start = slot->at.variance;
 }
 
 double bandit_gain_value(bandit_gain_selector *s, uint32_t arm)

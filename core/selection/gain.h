@@ -108,6 +108,10 @@ bool bandit_gain_best(bandit_gain_selector *selector, const uint32_t *withheld, 
  * (paper's scale). To the bit, they depend only on the posterior and the picks so far. */
 double bandit_gain_look(bandit_gain_selector *selector, uint32_t arm, double *mean, double *start);
 
+/* Sets the arm's mean and its variance at the start of the batch, as bandit_gain_look does, but keeps nothing for a
+ * later look: for many arms that are looked at once. */
+void bandit_gain_glance(bandit_gain_selector *selector, uint32_t arm, double *mean, double *start);
+
 /* The gap whose improvement is expected, for an arm with this mean: mean − f+; for the leader f2 − f+. */
 double bandit_gain_gap(const bandit_gain_selector *selector, uint32_t arm, double mean);
 
