@@ -46,7 +46,7 @@ const wire_algorithm_field wire_algorithm_fields[] = {
     {FIELD(INTEGER, dpp_steps), .range = {.min = 0, .max = WIRE_MAX_COUNT}},
     {FIELD(INTEGER, initial_cells), .range = {.min = 0, .max = WIRE_MAX_COUNT}},
     {FIELD(WORD, in_flight), WORDS("all", "near", "once", "surpass")},
-    {FIELD(INTEGER, revision), .range = {.min = 1, .max = 10}},
+    {FIELD(INTEGER, revision), .range = {.min = 1, .max = 11}},
     {.name = NULL},
 };
 /* clang-format on */

@@ -347,9 +347,15 @@ static bandit_status choose(log_ei_list *e, bandit_bbkb_batch *batch, const band
         status = first_arm(e, batch, limits, arm, found, err);
     if (status != BANDIT_OK || !batch->has_model)
         return status;
+    bandit_gain_selector *gain = &batch->gain;
+    gain->most_repeats = limits->most_repeats;
     *found = (is_flat(&e->bbkb.base, batch) && bandit_log_ei_list_draw(&e->bbkb.base, limits, arm)) ||
-             bandit_gain_best(&batch->gain, limits->withheld, limits->n_withheld, false, arm) ||
-             bandit_gain_best(&batch->gain, limits->withheld, limits->n_withheld, true, arm);
+             bandit_gain_best(gain, limits->withheld, limits->n_withheld, false, arm);
+    if (!*found) {
+        gain->most_repeats = UINT64_MAX;
+        *found = bandit_gain_best(gain, limits->withheld, limits->n_withheld, false, arm) ||
+                 bandit_gain_best(gain, limits->withheld, limits->n_withheld, true, arm);
+    }
     return BANDIT_OK;
 }
 

@@ -146,6 +146,7 @@ static double take_out(bandit_space_engine *e, bandit_space_batch *b, uint32_t a
 {
     double variance = bandit_space_variance(e, b, arm), features[64], *x = features;
     size_t d = bandit_arms_dimension(e->base.arms);
+    b->n_repeats += bandit_space_is_out(b, arm) || bandit_sum_of(b->ledger.sums, b->ledger.n, arm);
     b->out[b->n_out++] = arm;
     if (e->rule->samples) {
         b->ratio += variance;
@@ -198,7 +199,7 @@ static bandit_status freeze(bandit_space_engine *e, bandit_space_batch *b, const
         b->posterior = prior;
     }
     size_t scratch = bandit_posterior_scratch(&b->posterior) + bandit_arms_dimension(e->base.arms);
-    b->n_out = 0;
+    b->n_out = b->n_repeats = 0;
     b->promised = -INFINITY;
     if (!bandit_reserve((void **)&b->w, &b->capacity_w, b->posterior.m, sizeof(double)) ||
         !bandit_reserve((void **)&b->scratch, &b->capacity_scratch, scratch, sizeof(double)))

@@ -80,8 +80,9 @@ struct bandit_space_batch {
     size_t capacity_w, capacity_scratch;
     uint32_t *out; /* the arms in flight */
     size_t n_out, capacity_out;
-    double promised;  /* their largest posterior mean; −INFINITY: there are none, or the rule samples */
-    uint64_t n_picks; /* picks made in this batch */
+    uint64_t n_repeats; /* of them, those that had a result, or were in flight */
+    double promised;    /* their largest posterior mean; −INFINITY: there are none, or the rule samples */
+    uint64_t n_picks;   /* picks made in this batch */
     double ratio;
     unsigned char state[96];
     size_t n_state;
@@ -145,6 +146,7 @@ void bandit_space_features_of(const bandit_arms *arms, uint32_t arm, double *fea
 /* Whether noise gives no reason to pick a point twice. If the search seeks the best point, this includes
  * noise as small as the prior alone suggests (a variance of e^-9). */
 bool bandit_space_is_silent(const bandit_space_engine *engine);
+bool bandit_space_is_out(const bandit_space_batch *batch, uint32_t arm); /* whether it is in flight */
 /* Whether picks keep away from points in flight: with BANDIT_IN_FLIGHT_SURPASS, if some number that is not a context
  * is continuous or has more than a hundred values. Otherwise the points are those of a grid: a point in flight is not
  * picked again anyway, and its neighbours are different settings. */

@@ -197,6 +197,15 @@ bool bandit_space_is_silent(const bandit_space_engine *e)
     return bandit_is_silent(&e->base) || (e->rule->seeks_best && e->base.options.lambda < exp(-8.0));
 }
 
+bool bandit_space_is_out(const bandit_space_batch *b, uint32_t arm)
+{
+    for (size_t i = 0; i < b->n_out; i++) {
+        if (b->out[i] == arm)
+            return true;
+    }
+    return false;
+}
+
 bool bandit_space_keeps_apart(const bandit_engine *engine)
 {
     const bandit_space *space = engine->arms->space;

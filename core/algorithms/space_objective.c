@@ -7,15 +7,6 @@
 
 /* ---- what may be picked -------------------------------------------------------------------------------- */
 
-static bool is_out(const bandit_space_batch *b, uint32_t arm)
-{
-    for (size_t i = 0; i < b->n_out; i++) {
-        if (b->out[i] == arm)
-            return true;
-    }
-    return false;
-}
-
 bool bandit_space_may_be_picked(const bandit_engine *engine, const bandit_space_batch *b,
                                 const bandit_select_limits *limits, const double *coded, bool strict,
                                 bool silent)
@@ -25,9 +16,10 @@ bool bandit_space_may_be_picked(const bandit_engine *engine, const bandit_space_
         return false;
     if (!strict || arm == SIZE_MAX)
         return true;
+    silent |= b->n_repeats >= limits->most_repeats;
     bool once = silent || engine->options.in_flight >= BANDIT_IN_FLIGHT_ONCE;
     return !(silent && bandit_sum_of(b->ledger.sums, b->ledger.n, (uint32_t)arm)) &&
-           !(once && is_out(b, (uint32_t)arm));
+           !(once && bandit_space_is_out(b, (uint32_t)arm));
 }
 
 static bool accepts(void *context, const double *coded, const double *features)

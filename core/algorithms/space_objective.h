@@ -17,7 +17,8 @@ typedef struct bandit_space_objective {
 } bandit_space_objective;
 
 /* Whether the point, coded, may be picked. It must not be withheld. `strict` also excludes points in flight if the options
- * say so, and if there is no reason to measure a point twice (`silent`), points in flight or with a result. */
+ * say so, and points in flight or with a result, if there is no reason to measure a point twice (`silent`) or
+ * limits->most_repeats is reached. */
 bool bandit_space_may_be_picked(const bandit_engine *engine, const bandit_space_batch *batch,
                                 const bandit_select_limits *limits, const double *coded, bool strict,
                                 bool silent);

@@ -38,7 +38,7 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "Whether the model sees rewards shifted and scaled, without outliers; by default true unless "
            "norm_bound or lambda is a number or confidence is \"theory\"."),
     OPTION(REVISION, revision, INTEGER,
-           "Which corrections of the algorithm's rules apply. New studies have 10, the latest; studies that are older than "
+           "Which corrections of the algorithm's rules apply. New studies have 11, the latest; studies that are older than "
            "this option have 1, so that they keep their picks.",
            .low = BANDIT_FIRST_REVISION, .high = BANDIT_LATEST_REVISION),
     OPTION(NORM_BOUND, norm_bound, REAL,

@@ -341,6 +341,9 @@ static bandit_status refitting_select(bandit_engine *engine, const bandit_select
     const bandit_refitting_engine *e = self(engine);
     bandit_select_limits inner = *limits;
     uint32_t *withheld;
+    uint64_t most_repeats = bandit_refitting_most_repeats(e);
+    if (most_repeats < inner.most_repeats)
+        inner.most_repeats = most_repeats;
     bandit_status status = bandit_refitting_withhold_aside(e, &inner, &withheld, err);
     if (status == BANDIT_OK)
         status = bandit_engine_select(e->inner, &inner, executor, picks, out, err);

@@ -96,6 +96,11 @@ void bandit_refitting_standardize_results(bandit_refitting_engine *e);
 double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l,
                                    const bandit_ledger *ledger, double within, double degrees);
 
+/* For log_ei, the most picks in flight of arms that had a result or were in flight. Since revision 11, while no two results
+ * of an arm differ, all repeats are at most two, or the share agreeing_repeats of all results; they show whether there is
+ * noise. Otherwise UINT64_MAX. */
+uint64_t bandit_refitting_most_repeats(const bandit_refitting_engine *e);
+
 /* Whether a further result of an arm whose rewards were set aside equals the earlier ones. Then they are no
  * outliers, and the repeats agree. In the first revision, this is only asked by log_ei on a list. */
 bool bandit_refitting_confirms_aside(const bandit_refitting_engine *e, const bandit_result *result);

@@ -41,6 +41,19 @@ double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandi
     return bandit_refitting_noise(e, l);
 }
 
+uint64_t bandit_refitting_most_repeats(const bandit_refitting_engine *e)
+{
+    enum { LEAST = 2 }; /* one may agree by chance */
+    const bandit_options *options = &e->base.options;
+    const double same = bandit_fitted_tolerance(&e->fitted);
+    if (options->revision < 11 || options->algorithm != BANDIT_LOG_EI || options->agreeing_repeats >= 1.0 ||
+        !e->settings.learn_noise || e->fitted.unit_noise != e->fitted.noise ||
+        e->within > e->within_degrees * same * same)
+        return UINT64_MAX;
+    double most = fmax(LEAST, floor(options->agreeing_repeats * (double)e->ledger.observations));
+    return (uint64_t)fmax(0.0, most - e->within_degrees);
+}
+
 /* ---- outliers ------------------------------------------------------------------------------------------ */
 
 /* Whether the functions below apply in studies of the first revision. They do not if the study was created before

@@ -147,7 +147,8 @@ bandit_status bandit_gain_start(bandit_gain_selector *s, const bandit_posterior 
     s->smallest = SMALLEST * sqrt(posterior->covariance->kappa2) + DBL_MIN;
     s->once = once;
     s->total = 0.0;
-    s->n_out = 0;
+    s->n_out = s->n_repeats = 0;
+    s->most_repeats = UINT64_MAX;
     s->feasibility = NULL;
     for (size_t i = 0; i < n_pulled; i++)
         s->met[pulled[i].arm] = BANDIT_GAIN_RESULT;
@@ -285,6 +286,7 @@ double bandit_gain_take_out(bandit_gain_selector *s, uint32_t arm)
 {
     bandit_gain_slot *slot = slot_for(s, arm);
     bandit_conditioning_add(&s->conditioning, arm, &slot->at);
+    s->n_repeats += s->met[arm] != 0;
     s->met[arm] |= BANDIT_GAIN_OUT;
     if (s->once)
         s->incumbent = fmax(s->incumbent, slot->at.mean);
@@ -295,16 +297,22 @@ double bandit_gain_take_out(bandit_gain_selector *s, uint32_t arm)
 
 /* ---- the best arm -------------------------------------------------------------------------------------- */
 
+/* Whether only arms without a result are picked. */
+static bool wants_new(const bandit_gain_selector *s)
+{
+    return s->once || s->n_repeats >= s->most_repeats;
+}
+
 static bool are_few(const bandit_gain_selector *s)
 {
-    return !s->once && s->n_arms / BANDIT_GAIN_FEW <= s->n_out;
+    return !wants_new(s) && s->n_arms / BANDIT_GAIN_FEW <= s->n_out;
 }
 
 /* Arms were set aside because of the withheld set of that time. If the set differs now (by an FNV-1a hash),
  * they are brought back. */
 static void heed_withheld(bandit_gain_selector *s, const uint32_t *withheld, size_t n, bool again)
 {
-    uint64_t key = 0xcbf29ce484222325u ^ (4 * n + 2 * are_few(s) + again);
+    uint64_t key = 0xcbf29ce484222325u ^ (8 * n + 4 * wants_new(s) + 2 * are_few(s) + again);
     for (size_t i = 0; i < n; i++)
         key = (key ^ withheld[i]) * 0x100000001b3u;
     if (key == s->aside_key)
@@ -318,7 +326,7 @@ typedef struct search {
     bandit_gain_selector *s;
     const uint32_t *withheld;
     size_t n_withheld;
-    bool again, few, found;
+    bool again, new, few, found;
     double best;
     uint32_t arm;
 } search;
@@ -333,7 +341,7 @@ static bool may_be_picked(const search *f, uint32_t arm)
 {
     unsigned met = f->s->met[arm];
     bool is_out = (met & BANDIT_GAIN_OUT) != 0, has_result = (met & BANDIT_GAIN_RESULT) != 0;
-    if (!f->again && (f->s->once ? met != 0 : is_out && !(f->few && has_result)))
+    if (!f->again && (f->new ? met != 0 : is_out && !(f->few && has_result)))
         return false;
     return f->n_withheld == 0 || !bandit_is_among(f->withheld, f->n_withheld, arm);
 }
@@ -416,6 +424,7 @@ bool bandit_gain_best(bandit_gain_selector *s, const uint32_t *withheld, size_t 
                 .withheld = withheld,
                 .n_withheld = n_withheld,
                 .again = again,
+                .new = wants_new(s),
                 .few = are_few(s),
                 .best = -INFINITY};
     heed_withheld(s, withheld, n_withheld, again);

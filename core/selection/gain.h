@@ -58,6 +58,9 @@ typedef struct bandit_gain_selector {
     bool once;        /* no noise: arms with a result or in flight are not picked again */
     double total;     /* sum of the start-of-batch variances of all picks in flight */
     uint64_t n_out;
+    uint64_t n_repeats; /* picks in flight of arms that had a result, or were in flight */
+    /* With so many of them, arms with a result are not picked again. The start sets UINT64_MAX. */
+    uint64_t most_repeats;
     bandit_conditioning conditioning;
     const bandit_feasibility *feasibility; /* NULL: nothing has failed */
 

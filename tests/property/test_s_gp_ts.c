@@ -154,7 +154,8 @@ static void a_failed_batch_changes_nothing(void **state)
     bandit_selection selection;
     bandit_pick first, again;
     bandit_prediction before, after;
-    const bandit_select_limits one = {.max_picks = 1, .remaining = 1, .beyond_bound = true};
+    const bandit_select_limits one = {
+        .max_picks = 1, .remaining = 1, .beyond_bound = true, .most_repeats = UINT64_MAX};
     const uint32_t arm = 3;
     (void)state;
     make_problem(&p, 0);

@@ -68,6 +68,7 @@ static size_t pick(bandit_engine *engine, const bandit_executor *executor, size_
     const bandit_select_limits limits = {.max_picks = most,
                                          .remaining = UINT64_MAX,
                                          .beyond_bound = beyond,
+                                         .most_repeats = UINT64_MAX,
                                          .withheld = withheld,
                                          .n_withheld = n_withheld};
     must(bandit_engine_select(engine, &limits, executor, picks, &selection, &err), &err);

@@ -134,8 +134,9 @@ enum { BANDIT_MOST_METRICS = 13 };
  * 8  in an open space with noise, every second wide pick of log_ei expects an improvement (space_picks.c)
  * 9  in an open space, some picks of log_ei are best points of quadratic functions (quadratic_pick.h)
  * 10 in an open space with one metric, the starts of log_ei's fits take turns (hyperparameters.h);
- *    where a step of a quadratic function has integers, the other numbers follow them (quadratic.h) */
-enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 10 };
+ *    where a step of a quadratic function has integers, the other numbers follow them (quadratic.h)
+ * 11 until repeats show whether there is noise, log_ei has few of them in flight at once (refitting_repeats.c) */
+enum { BANDIT_FIRST_REVISION = 1, BANDIT_LATEST_REVISION = 11 };
 
 /* A modelled metric. The rewards of an objective have the sign for which larger ones are better. */
 typedef struct bandit_metric {

@@ -162,11 +162,14 @@ typedef struct bandit_select_limits {
     /* In an enumerated space whose parameters have defaults: choose nothing while their point would be the first pick,
      * but is withheld. Otherwise another point is chosen. */
     bool defaults_or_none;
+    /* For log_ei: with so many picks in flight of arms that had a result or were in flight, only other arms are
+     * chosen, as long as there are any. */
+    uint64_t most_repeats;
 } bandit_select_limits;
 
 #define BANDIT_SELECT_LIMITS_INIT                                                                            \
     {                                                                                                        \
-        .max_picks = SIZE_MAX, .remaining = UINT64_MAX                                                       \
+        .max_picks = SIZE_MAX, .remaining = UINT64_MAX, .most_repeats = UINT64_MAX                           \
     }
 
 typedef struct bandit_selection {

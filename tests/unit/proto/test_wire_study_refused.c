@@ -270,7 +270,7 @@ static void test_refused_algorithms(void **state)
         {ALGORITHM("'reference':'x'"), "/algorithm/reference", "must be \"quartile\" or \"second_worst\""},
         {ALGORITHM("'agreeing_repeats':2"), "/algorithm/agreeing_repeats", "must be at most 1"},
         {ALGORITHM("'revision':0"), "/algorithm/revision", "must be at least 1"},
-        {ALGORITHM("'revision':11"), "/algorithm/revision", "must be at most 10"},
+        {ALGORITHM("'revision':12"), "/algorithm/revision", "must be at most 11"},
         {ALGORITHM("'revision':1.5"), "/algorithm/revision", "must be an integer"},
         {ALGORITHM("'population':0"), "/algorithm/population", "must be at least 1"},
         {ALGORITHM("'sample':0"), "/algorithm/sample", "must be at least 1"},

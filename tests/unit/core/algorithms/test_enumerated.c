@@ -181,8 +181,12 @@ static void other_points_are_first_without_the_defaults(void **state)
         if (s.points[a][1] == 2.0)
             withheld[n++] = a;
     }
-    bandit_select_limits limits = {
-        .max_picks = 3, .remaining = 9, .beyond_bound = true, .withheld = withheld, .n_withheld = n};
+    bandit_select_limits limits = {.max_picks = 3,
+                                   .remaining = 9,
+                                   .beyond_bound = true,
+                                   .withheld = withheld,
+                                   .n_withheld = n,
+                                   .most_repeats = UINT64_MAX};
     for (int none = 1; none >= 0; none--) {
         bandit_error err;
         limits.defaults_or_none = none;

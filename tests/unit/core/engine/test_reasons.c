@@ -36,7 +36,8 @@ static void make_known(bandit_arms *arms, small_set set)
     bandit_error err = {0};
     bandit_pick picks[KNOWN];
     bandit_selection selection;
-    bandit_select_limits limits = {.max_picks = KNOWN, .remaining = KNOWN, .beyond_bound = true};
+    bandit_select_limits limits = {
+        .max_picks = KNOWN, .remaining = KNOWN, .beyond_bound = true, .most_repeats = UINT64_MAX};
     o.seed = 99;
     must(bandit_engine_new(&engine, arms, &o, 0, &err), &err);
     must(bandit_engine_begin_batch(engine, NULL, 0, NULL, 0, &bandit_executor_serial, &err), &err);
