@@ -55,7 +55,7 @@ def runs(samplers, sides, parts, load, seeds=None):
             wanted += faults()
         wanted = [cell for cell in dict.fromkeys(wanted) if cell[2] in sampler.protocols]
         wanted = [cell for cell in wanted if cell[1] in sampler.conditions or cell[1] in FAULTS]
-        for seed in range(min(sampler.seeds, seeds or sampler.seeds)):
+        for seed in range(seeds or sampler.seeds):
             for task, condition, protocol in wanted:
                 if (task, condition, protocol) == SCALE and seed > 0:
                     continue

@@ -42,7 +42,7 @@ def options():
     parser.add_argument("--tasks", help="these alone, separated by commas")
     parser.add_argument("--protocols", help="these alone, separated by commas")
     parser.add_argument("--conditions", help="these alone, separated by commas")
-    parser.add_argument("--seeds", type=int, help="at most so many of each")
+    parser.add_argument("--seeds", type=int, help="so many of each, instead of the sampler's number")
     parser.add_argument("--trials", type=int, help="at most so many of a run; such runs are kept apart, under raw-TRIALS")
     parser.add_argument("--seconds", type=float, help="no run begins after so many")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 1) // 2), help="runs at a time")
