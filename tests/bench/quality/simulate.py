@@ -51,7 +51,8 @@ def trials_of(task, protocol, most):
         return SCALE_TRIALS
     half = task.candidates // 2 if task.candidates else most
     if protocol.startswith("plates"):
-        return PLATES * batch if PLATES * batch <= half else 0
+        trials = min(PLATES, most // batch) * batch
+        return trials if trials <= half else 0
     return min(TRIALS, most, half) // batch * batch
 
 
