@@ -132,12 +132,43 @@ static void picks_beyond_the_limit_are_new(void **state)
     }
 }
 
+/* Repeats of earlier batches that are still in flight count, in a restored engine as well. */
+static void restarts_change_no_pick(void **state)
+{
+    (void)state;
+    enum { OUT = PLATE / 2 };
+    for (int list = 0; list < 2; list++) {
+        several s;
+        bandit_checkpoint at;
+        bandit_engine *restored;
+        bandit_error err;
+        bandit_pick pending[OUT], picks[OUT], again[OUT];
+        size_t trials = TRIALS - PLATE;
+        open_study(&s, list, SINCE, list ? 0.6 : 0.0, list ? 0.0 : 0.1);
+        several_run(&s, trials, PLATE);
+        several_begin(&s, trials - PLATE, trials, NULL, 0);
+        assert_int_equal(several_choose(s.engine, OUT, pending), OUT);
+        several_begin(&s, trials, trials, pending, OUT);
+        bandit_engine_checkpoint(s.engine, &at);
+        must(bandit_engine_restore(&restored, s.arms, &s.options, 0, &at, pending, OUT,
+                                   &bandit_executor_serial, &err),
+             &err);
+        assert_int_equal(several_choose(s.engine, OUT, picks), OUT);
+        assert_int_equal(several_choose(restored, OUT, again), OUT);
+        for (size_t i = 0; i < OUT; i++)
+            assert_true(picks[i].arm == again[i].arm && picks[i].variance == again[i].variance);
+        bandit_engine_free(restored);
+        several_close(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_noise_few_trials_are_repeats),
         cmocka_unit_test(the_first_repeats_show_noise),
         cmocka_unit_test(picks_beyond_the_limit_are_new),
+        cmocka_unit_test(restarts_change_no_pick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
