@@ -122,6 +122,14 @@ bandit_status bandit_several_explain_list(bandit_several_engine *engine, uint32_
                                           const bandit_select_limits *limits, bandit_reason *out,
                                           bandit_error *err);
 
+/* ---- several_front.c ----------------------------------------------------------------------------------- */
+
+/* What selects among candidates by the posterior of metric j. */
+bandit_gain_selector *bandit_several_selector(const bandit_several_engine *engine, size_t j);
+
+/* The deviation, in the units of the model, that belongs to a variance in the paper's scale; > 0. */
+double bandit_several_known(const bandit_gain_selector *selector, double variance);
+
 /* Evaluates the arm in all posteriors, without picks in flight: mean[j] and known[j] as in bandit_outlook. */
 void bandit_several_look_list(bandit_several_engine *engine, uint32_t arm, double *mean, double *known);
 

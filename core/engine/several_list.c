@@ -7,7 +7,6 @@
 #include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
 #include "core/selection/gain.h"
-#include "core/selection/normal.h"
 #include "core/simd/simd.h"
 
 #include <math.h>
@@ -41,202 +40,19 @@ size_t bandit_several_list_memory(const bandit_several_list *l)
            (l->capacity_variance + l->capacity_work) * sizeof(double);
 }
 
-static bandit_gain_selector *selector(const bandit_several_engine *e, size_t j)
-{
-    return &bandit_bbkb_current(bandit_several_leaf(e, j))->gain;
-}
-
-static double known_of(const bandit_gain_selector *s, double variance)
-{
-    return fmax(sqrt(variance * s->posterior->lambda), s->smallest);
-}
-
-static void look_at_metric(bandit_several_engine *e, size_t j, uint32_t arm, double *mean, double *known)
-{
-    double start;
-    bandit_gain_glance(selector(e, j), arm, mean, &start);
-    *known = known_of(selector(e, j), start);
-}
-
-void bandit_several_look_list(bandit_several_engine *e, uint32_t arm, double *mean, double *known)
-{
-    for (size_t j = 0; j < e->n; j++)
-        look_at_metric(e, j, arm, &mean[j], &known[j]);
-}
-
-/* An arm with results. */
-typedef struct ranked {
-    double sum; /* of the objectives' means, roughly */
-    size_t at;
-} ranked;
-
-static int compare_ranked(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    return x->sum != y->sum ? (x->sum > y->sum ? -1 : 1) : (x->at > y->at) - (x->at < y->at);
-}
-
-/* Whether the means of an arm are certainly below those of a row, in every objective. */
-static bool is_below(const bandit_several_engine *e, uint32_t arm, const double *row)
-{
-    for (size_t j = 0; j < e->n; j++) {
-        const bandit_gain_selector *s = selector(e, j);
-        if (e->metrics[j].objective && !(s->mean[arm] + s->posterior->mean_error < row[j]))
-            return false;
-    }
-    return true;
-}
-
-static void rank_arms(const bandit_several_engine *e, const uint32_t *arms, size_t n, ranked *out)
-{
-    for (size_t i = 0; i < n; i++) {
-        out[i] = (ranked){.at = i};
-        for (size_t j = 0; j < e->n; j++)
-            out[i].sum += e->metrics[j].objective ? selector(e, j)->mean[arms[i]] : 0.0;
-    }
-    if (n > 0)
-        qsort(out, n, sizeof *out, compare_ranked);
-}
-
-/* Whether some bound certainly holds with a probability of less than 1/2. */
-static bool breaks_a_bound(const bandit_several_engine *e, const bandit_joint *joint, uint32_t arm)
-{
-    for (size_t j = 0; j < e->n; j++) {
-        const bandit_gain_selector *s = selector(e, j);
-        double mean = s->mean[arm], error = s->posterior->mean_error;
-        if (with_slack(mean + error) < joint->metrics[j].low ||
-            with_slack(error - mean) < -joint->metrics[j].high)
-            return true;
-    }
-    return false;
-}
-
-/* Whether an arm certainly keeps the bounds with a probability of 1/2 or more: even if its means are off by the largest
- * error, and its deviations are as large as they may be. With a mean between the bounds, the probability falls as the
- * deviation grows, and of an interval of means it is least at an end. Sets mean[j] and known[j] of the metrics that are no
- * objectives to such values. */
-static bool surely_keeps_bounds(const bandit_several_engine *e, const bandit_joint *joint, uint32_t arm,
-                                double *mean, double *known)
-{
-    double log_probability = 0.0;
-    for (size_t j = 0; j < e->n; j++) {
-        const bandit_gain_selector *s = selector(e, j);
-        const bandit_posterior *p = s->posterior;
-        const bandit_metric *m = &joint->metrics[j];
-        double error = p->mean_error + SLACK * (1.0 + fabs(s->mean[arm]));
-        double least = s->mean[arm] - error, largest = s->mean[arm] + error;
-        double deviation = known_of(s, fabs(s->variance[arm]) * (1.0 + 1e-12) + p->variance_error);
-        if (least < m->low || largest > m->high)
-            return false;
-        log_probability += fmin(bandit_log_between(m->low, m->high, least, deviation, NULL, NULL),
-                                bandit_log_between(m->low, m->high, largest, deviation, NULL, NULL));
-        if (m->objective)
-            continue;
-        mean[j] = s->mean[arm];
-        known[j] = deviation;
-    }
-    return log_probability > SLACK + log(0.5);
-}
-
-/* Arms to evaluate: n of them in this order, in the rows of mean and known that `at` gives; `above`: n
- * entries. */
-typedef struct look_list {
-    const bandit_joint *joint;
-    const uint32_t *arms;
-    ranked *order;
-    size_t n, *above, n_above;
-    double *mean, *known;
-} look_list;
-
-/* Evaluates an arm. If it certainly keeps the bounds, only its objectives matter. */
-static void look_at(bandit_several_engine *e, const bandit_joint *joint, uint32_t arm, double *mean,
-                    double *known)
-{
-    if (!surely_keeps_bounds(e, joint, arm, mean, known)) {
-        bandit_several_look_list(e, arm, mean, known);
-        return;
-    }
-    for (size_t j = 0; j < e->n; j++)
-        if (joint->metrics[j].objective)
-            look_at_metric(e, j, arm, &mean[j], &known[j]);
-}
-
-/* Evaluates the arms that break a bound, or the others, unless an arm that keeps the bounds is above them. */
-static void look_at_undominated(bandit_several_engine *e, look_list *l, bool breaking)
-{
-    for (size_t i = 0; i < l->n && !bandit_pause(); i++) {
-        size_t at = l->order[i].at, k = 0;
-        double *row = l->mean + at * e->n, *known = l->known + at * e->n;
-        if (breaks_a_bound(e, l->joint, l->arms[at]) != breaking)
-            continue;
-        while (k < l->n_above && !is_below(e, l->arms[at], l->mean + l->above[k] * e->n))
-            k++;
-        if (k < l->n_above)
-            continue;
-        look_at(e, l->joint, l->arms[at], row, known);
-        if (bandit_joint_is_feasible(l->joint, row, known))
-            l->above[l->n_above++] = at;
-    }
-}
-
-/* Leaves out the rows that begin with NAN; returns how many are left. */
-static size_t keep_rows(size_t width, uint32_t *arms, size_t n, double *mean, double *known)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (isnan(mean[i * width]))
-            continue;
-        arms[kept] = arms[i];
-        memmove(mean + kept * width, mean + i * width, width * sizeof *mean);
-        memmove(known + kept * width, known + i * width, width * sizeof *known);
-        kept++;
-    }
-    return kept;
-}
-
-bandit_status bandit_several_look_front(bandit_several_engine *e, const bandit_metric *goals, uint32_t *arms,
-                                        size_t *n, double *mean, double *known, bandit_error *err)
-{
-    bandit_joint joint = {.n = e->n};
-    bandit_status status = BANDIT_OK;
-    memcpy(joint.metrics, goals, e->n * sizeof *goals);
-    if (!goals[0].has_threshold) { /* the reference point depends on all means */
-        for (size_t i = 0; i < *n && !bandit_pause(); i++)
-            bandit_several_look_list(e, arms[i], mean + i * e->n, known + i * e->n);
-        return BANDIT_OK;
-    }
-    look_list l = {.joint = &joint, .arms = arms, .n = *n, .mean = mean, .known = known};
-    l.order = bandit_alloc(*n, sizeof *l.order);
-    l.above = bandit_alloc(*n, sizeof *l.above);
-    if (l.order && l.above) {
-        for (size_t i = 0; i < *n; i++)
-            mean[i * e->n] = (double)NAN;
-        rank_arms(e, arms, *n, l.order);
-        look_at_undominated(e, &l, false);
-        if (l.n_above == 0) /* no arm keeps the bounds: find the one that comes closest */
-            look_at_undominated(e, &l, true);
-        *n = keep_rows(e->n, arms, *n, mean, known);
-    } else {
-        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    }
-    free(l.order);
-    free(l.above);
-    return status;
-}
-
 /* ---- one arm ------------------------------------------------------------------------------------------- */
 
 static double exact_value(bandit_several_engine *e, uint32_t arm)
 {
     bandit_outlook at;
     for (size_t j = 0; j < e->n; j++) {
-        bandit_gain_selector *s = selector(e, j);
+        bandit_gain_selector *s = bandit_several_selector(e, j);
         double start, now = bandit_gain_look(s, arm, &at.mean[j], &start);
-        at.known[j] = known_of(s, start);
-        at.now[j] = known_of(s, now);
+        at.known[j] = bandit_several_known(s, start);
+        at.now[j] = bandit_several_known(s, now);
         at.gain[j] = fmax(at.now[j] * sqrt(now / (now + 1.0)), s->smallest);
     }
-    return bandit_joint_value(&e->joint, &at, NULL) - bandit_gain_penalty(selector(e, 0), arm);
+    return bandit_joint_value(&e->joint, &at, NULL) - bandit_gain_penalty(bandit_several_selector(e, 0), arm);
 }
 
 /* An upper bound on the value. `removed[j]`: the least amount by which the picks in flight have shrunk the
@@ -247,7 +63,7 @@ static double upper_bound(bandit_several_engine *e, uint32_t arm, const double *
     double error[BANDIT_MOST_METRICS], least[BANDIT_MOST_METRICS];
     size_t n_arms = bandit_arms_count(e->base.arms);
     for (size_t j = 0; j < e->n; j++) {
-        const bandit_gain_selector *s = selector(e, j);
+        const bandit_gain_selector *s = bandit_several_selector(e, j);
         const bandit_posterior *p = s->posterior;
         double variance = e->list.variance[j * n_arms + arm];
         double start = fabs(variance) * (1.0 + 1e-12) + p->variance_error;
@@ -255,11 +71,12 @@ static double upper_bound(bandit_several_engine *e, uint32_t arm, const double *
         bool is_bound = variance < 0.0;
         at.mean[j] = s->mean[arm];
         error[j] = p->mean_error;
-        at.known[j] = known_of(s, start);
-        at.now[j] = known_of(s, now);
+        at.known[j] = bandit_several_known(s, start);
+        at.now[j] = bandit_several_known(s, now);
         at.gain[j] = fmax(at.now[j] * sqrt(now / (now + 1.0)), s->smallest);
-        least[j] =
-            is_bound ? s->smallest : known_of(s, fmax(0.0, variance * (1.0 - 1e-12) - p->variance_error));
+        least[j] = is_bound
+                       ? s->smallest
+                       : bandit_several_known(s, fmax(0.0, variance * (1.0 - 1e-12) - p->variance_error));
     }
     return with_slack(bandit_joint_bound(&e->joint, &at, error, least, quick));
 }
@@ -270,7 +87,7 @@ static void sharpen(bandit_several_engine *e, const uint32_t *arms, size_t n)
 {
     size_t n_arms = bandit_arms_count(e->base.arms);
     for (size_t j = 0; j < e->n; j++) {
-        const bandit_posterior *p = selector(e, j)->posterior;
+        const bandit_posterior *p = bandit_several_selector(e, j)->posterior;
         double *of_metric = e->list.variance + j * n_arms, mean[BANDIT_TILE], variance[BANDIT_TILE];
         uint32_t left[BLOCK + BANDIT_TILE] = {0};
         size_t n_left = 0;
@@ -297,7 +114,7 @@ static bandit_status reserve_variances(bandit_several_engine *e, size_t n_arms, 
     bandit_several_list *l = &e->list;
     size_t work = 0;
     for (size_t j = 0; j < e->n; j++) {
-        const bandit_posterior *p = selector(e, j)->posterior;
+        const bandit_posterior *p = bandit_several_selector(e, j)->posterior;
         size_t wanted = p->m * BANDIT_TILE + bandit_covariance_scratch(p->covariance);
         work = work < wanted ? wanted : work;
     }
@@ -305,7 +122,7 @@ static bandit_status reserve_variances(bandit_several_engine *e, size_t n_arms, 
         !bandit_reserve((void **)&l->work, &l->capacity_work, work, sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory to select among %zu arms", n_arms);
     for (size_t j = 0; j < e->n; j++)
-        memcpy(l->variance + j * n_arms, selector(e, j)->variance, n_arms * sizeof(double));
+        memcpy(l->variance + j * n_arms, bandit_several_selector(e, j)->variance, n_arms * sizeof(double));
     return bandit_engine_check_memory(&e->base, (double)bandit_engine_memory(&e->base), err);
 }
 
@@ -321,7 +138,7 @@ static bandit_status start(bandit_several_engine *e, bandit_error *err)
         return status;
     l->once = true;
     for (size_t j = 0; j < e->n; j++)
-        l->once &= selector(e, j)->once;
+        l->once &= bandit_several_selector(e, j)->once;
     for (size_t a = 0; a < n; a++) {
         bandit_pause_at(a);
         l->entries[a] = (bandit_heap_entry){upper_bound(e, (uint32_t)a, NULL, true), (uint32_t)a};
@@ -350,7 +167,7 @@ static bool goes_on(const search *f)
 
 static bool may_be_picked(const search *f, uint32_t arm)
 {
-    unsigned met = selector(f->e, 0)->met[arm];
+    unsigned met = bandit_several_selector(f->e, 0)->met[arm];
     bool is_out = (met & BANDIT_GAIN_OUT) != 0, has_result = (met & BANDIT_GAIN_RESULT) != 0;
     if (!f->again && (f->e->list.once ? met != 0 : is_out && !(f->few && has_result)))
         return false;
@@ -399,13 +216,13 @@ static void refresh(search *f, bandit_heap_entry *entries, size_t n)
     }
     sharpen(e, arms, stale);
     for (size_t j = 0; j < e->n; j++)
-        bandit_conditioning_gains(&selector(e, j)->conditioning, arms, stale, removed[j]);
+        bandit_conditioning_gains(&bandit_several_selector(e, j)->conditioning, arms, stale, removed[j]);
     for (size_t k = 0; k < stale; k++) {
         for (size_t j = 0; j < e->n; j++)
             of_arm[j] = removed[j][k];
         double bound = upper_bound(e, arms[k], of_arm, false);
         if (!f->found || bound >= f->best)
-            bound -= bandit_gain_penalty(selector(e, 0), arms[k]);
+            bound -= bandit_gain_penalty(bandit_several_selector(e, 0), arms[k]);
         entries[at[k]].bound = fmin(entries[at[k]].bound, with_slack(bound));
         e->list.stamp[arms[k]] = now;
     }
@@ -469,7 +286,7 @@ static double ratio(const bandit_several_engine *e)
 {
     double most = 0.0;
     for (size_t j = 0; j < e->n; j++)
-        most = fmax(most, selector(e, j)->total);
+        most = fmax(most, bandit_several_selector(e, j)->total);
     return 1.0 + most;
 }
 
@@ -494,7 +311,7 @@ bandit_status bandit_several_explain_list(bandit_several_engine *e, uint32_t arm
         return status;
     out->score = exact_value(e, arm);
     for (size_t j = 0; j < e->n; j++) {
-        bandit_gain_selector *s = selector(e, j);
+        bandit_gain_selector *s = bandit_several_selector(e, j);
         double start, now = bandit_gain_look(s, arm, &out->mean[j], &start);
         out->variance[j] = now * s->posterior->lambda;
     }
@@ -518,7 +335,7 @@ bandit_status bandit_several_select_list(bandit_several_engine *e, const bandit_
             out->stop_rule = BANDIT_STOP_EXHAUSTED;
             break;
         }
-        bandit_gain_look(selector(e, 0), pick.arm, &mean, &pick.variance);
+        bandit_gain_look(bandit_several_selector(e, 0), pick.arm, &mean, &pick.variance);
         status = bandit_several_take_out(e, &pick, executor, err);
         if (status != BANDIT_OK)
             break;
