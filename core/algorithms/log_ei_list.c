@@ -348,14 +348,10 @@ static bandit_status choose(log_ei_list *e, bandit_bbkb_batch *batch, const band
     if (status != BANDIT_OK || !batch->has_model)
         return status;
     bandit_gain_selector *gain = &batch->gain;
-    gain->most_repeats = limits->most_repeats;
-    *found = (is_flat(&e->bbkb.base, batch) && bandit_log_ei_list_draw(&e->bbkb.base, limits, arm)) ||
-             bandit_gain_best(gain, limits->withheld, limits->n_withheld, false, arm);
-    if (!*found) {
-        gain->most_repeats = UINT64_MAX;
-        *found = bandit_gain_best(gain, limits->withheld, limits->n_withheld, false, arm) ||
-                 bandit_gain_best(gain, limits->withheld, limits->n_withheld, true, arm);
-    }
+    bandit_gain_choice choice = gain->n_repeats < limits->most_repeats ? BANDIT_GAIN_USUAL : BANDIT_GAIN_NEW;
+    *found = is_flat(&e->bbkb.base, batch) && bandit_log_ei_list_draw(&e->bbkb.base, limits, arm);
+    for (; !*found && choice <= BANDIT_GAIN_ANY; choice++)
+        *found = bandit_gain_best(gain, limits->withheld, limits->n_withheld, choice, arm);
     return BANDIT_OK;
 }
 

@@ -146,7 +146,7 @@ static double take_out(bandit_space_engine *e, bandit_space_batch *b, uint32_t a
 {
     double variance = bandit_space_variance(e, b, arm), features[64], *x = features;
     size_t d = bandit_arms_dimension(e->base.arms);
-    b->n_repeats += bandit_space_is_out(b, arm) || bandit_sum_of(b->ledger.sums, b->ledger.n, arm);
+    b->n_repeats += bandit_sum_of(b->ledger.sums, b->ledger.n, arm) || bandit_space_is_out(b, arm);
     b->out[b->n_out++] = arm;
     if (e->rule->samples) {
         b->ratio += variance;

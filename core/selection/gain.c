@@ -148,7 +148,6 @@ bandit_status bandit_gain_start(bandit_gain_selector *s, const bandit_posterior 
     s->once = once;
     s->total = 0.0;
     s->n_out = s->n_repeats = 0;
-    s->most_repeats = UINT64_MAX;
     s->feasibility = NULL;
     for (size_t i = 0; i < n_pulled; i++)
         s->met[pulled[i].arm] = BANDIT_GAIN_RESULT;
@@ -297,22 +296,17 @@ double bandit_gain_take_out(bandit_gain_selector *s, uint32_t arm)
 
 /* ---- the best arm -------------------------------------------------------------------------------------- */
 
-/* Whether only arms without a result are picked. */
-static bool wants_new(const bandit_gain_selector *s)
-{
-    return s->once || s->n_repeats >= s->most_repeats;
-}
-
 static bool are_few(const bandit_gain_selector *s)
 {
-    return !wants_new(s) && s->n_arms / BANDIT_GAIN_FEW <= s->n_out;
+    return !s->once && s->n_arms / BANDIT_GAIN_FEW <= s->n_out;
 }
 
 /* Arms were set aside because of the withheld set of that time. If the set differs now (by an FNV-1a hash),
  * they are brought back. */
-static void heed_withheld(bandit_gain_selector *s, const uint32_t *withheld, size_t n, bool again)
+static void heed_withheld(bandit_gain_selector *s, const uint32_t *withheld, size_t n,
+                          bandit_gain_choice choice)
 {
-    uint64_t key = 0xcbf29ce484222325u ^ (8 * n + 4 * wants_new(s) + 2 * are_few(s) + again);
+    uint64_t key = 0xcbf29ce484222325u ^ (8 * n + 4 * are_few(s) + choice);
     for (size_t i = 0; i < n; i++)
         key = (key ^ withheld[i]) * 0x100000001b3u;
     if (key == s->aside_key)
@@ -326,7 +320,8 @@ typedef struct search {
     bandit_gain_selector *s;
     const uint32_t *withheld;
     size_t n_withheld;
-    bool again, new, few, found;
+    bandit_gain_choice choice;
+    bool few, found;
     double best;
     uint32_t arm;
 } search;
@@ -341,7 +336,8 @@ static bool may_be_picked(const search *f, uint32_t arm)
 {
     unsigned met = f->s->met[arm];
     bool is_out = (met & BANDIT_GAIN_OUT) != 0, has_result = (met & BANDIT_GAIN_RESULT) != 0;
-    if (!f->again && (f->new ? met != 0 : is_out && !(f->few && has_result)))
+    bool is_usual = f->s->once ? met == 0 : !is_out || (f->few && has_result);
+    if (f->choice == BANDIT_GAIN_NEW ? met != 0 : f->choice == BANDIT_GAIN_USUAL && !is_usual)
         return false;
     return f->n_withheld == 0 || !bandit_is_among(f->withheld, f->n_withheld, arm);
 }
@@ -417,17 +413,16 @@ static void evaluate(search *f, bandit_heap_entry *entries, size_t n)
     }
 }
 
-bool bandit_gain_best(bandit_gain_selector *s, const uint32_t *withheld, size_t n_withheld, bool again,
-                      uint32_t *arm)
+bool bandit_gain_best(bandit_gain_selector *s, const uint32_t *withheld, size_t n_withheld,
+                      bandit_gain_choice choice, uint32_t *arm)
 {
     search f = {.s = s,
                 .withheld = withheld,
                 .n_withheld = n_withheld,
-                .again = again,
-                .new = wants_new(s),
+                .choice = choice,
                 .few = are_few(s),
                 .best = -INFINITY};
-    heed_withheld(s, withheld, n_withheld, again);
+    heed_withheld(s, withheld, n_withheld, choice);
     for (size_t block = FIRST_BLOCK; goes_on(&f) && !bandit_pause();
          block = block < LAST_BLOCK ? 2 * block : block) {
         size_t n = pop_block(&f, block);

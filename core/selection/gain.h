@@ -39,6 +39,13 @@
 enum { BANDIT_GAIN_RESULT = 1, BANDIT_GAIN_OUT = 2 };
 enum { BANDIT_GAIN_FEW = 10 };
 
+/* Which arms a search considers; each value includes those before it. */
+typedef enum bandit_gain_choice {
+    BANDIT_GAIN_NEW,   /* arms that have no result and are not in flight */
+    BANDIT_GAIN_USUAL, /* arms that are picked by the rule above */
+    BANDIT_GAIN_ANY
+} bandit_gain_choice;
+
 /* The penalty for a shortfall of 1 (feasibility.h), in units of log gains. It is so large that arms are
  * ordered by their shortfall first. Where the model is sure of its values, the gain of arms that are not
  * known to fail may be e^-1000 or less, and the best values are often just beyond the border of the failing
@@ -58,9 +65,7 @@ typedef struct bandit_gain_selector {
     bool once;        /* no noise: arms with a result or in flight are not picked again */
     double total;     /* sum of the start-of-batch variances of all picks in flight */
     uint64_t n_out;
-    uint64_t n_repeats; /* picks in flight of arms that had a result, or were in flight */
-    /* With so many of them, arms with a result are not picked again. The start sets UINT64_MAX. */
-    uint64_t most_repeats;
+    uint64_t n_repeats; /* of the picks in flight, those of arms that had a result or were in flight */
     bandit_conditioning conditioning;
     const bandit_feasibility *feasibility; /* NULL: nothing has failed */
 
@@ -102,10 +107,10 @@ bandit_status bandit_gain_reserve(bandit_gain_selector *selector, size_t more, b
  * variance (paper's scale). */
 double bandit_gain_take_out(bandit_gain_selector *selector, uint32_t arm);
 
-/* Finds the arm to pick next, without adding it. `again`: also among the arms that are otherwise not picked
- * again. Returns false when no arm is left (withheld: ascending). */
-bool bandit_gain_best(bandit_gain_selector *selector, const uint32_t *withheld, size_t n_withheld, bool again,
-                      uint32_t *arm);
+/* Finds the arm to pick next among those of `choice`, without adding it. Returns false when no arm is left (withheld:
+ * ascending). */
+bool bandit_gain_best(bandit_gain_selector *selector, const uint32_t *withheld, size_t n_withheld,
+                      bandit_gain_choice choice, uint32_t *arm);
 
 /* Looks at an arm by itself: its mean, and its variances at the start of the batch and now, which is returned
  * (paper's scale). To the bit, they depend only on the posterior and the picks so far. */

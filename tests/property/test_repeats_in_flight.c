@@ -18,14 +18,14 @@
 enum { PLATE = 24, TRIALS = 5 * PLATE, SIDE = 60, BEFORE = 10, SINCE = 11 };
 #define SHARE 0.05
 
-static double roughness, noise_std;
+static double side_length, roughness, noise_std;
 static uint64_t random_state;
 
 /* A hill, and a part that has nothing to do with that of the next point. */
 static void rough(const double *x, double *y)
 {
     uint64_t of_point = (uint64_t)(1e6 * x[0]) * 1000003u + (uint64_t)(1e6 * x[1]);
-    double scale = x[0] > 1.0 || x[1] > 1.0 ? SIDE : 1.0, u = x[0] / scale - 0.4, v = x[1] / scale - 0.7;
+    double u = x[0] / side_length - 0.4, v = x[1] / side_length - 0.7;
     y[0] = roughness * dense_normal(&of_point) - u * u - v * v + noise_std * dense_normal(&random_state);
     y[1] = y[2] = 0.0;
 }
@@ -37,6 +37,7 @@ static void open_study(several *s, bool list, size_t revision, double rough_std,
     const bandit_metric metric = several_objective((double)NAN);
     const bandit_parameter side = {.type = BANDIT_PARAMETER_INTEGER, .max = SIDE, .parent = BANDIT_NO_PARENT};
     const bandit_parameter sides[] = {side, side};
+    side_length = list ? 1.0 : SIDE;
     roughness = rough_std;
     noise_std = noise;
     random_state = 5;

@@ -226,7 +226,7 @@ static void picks_are_the_best_of_all(double lambda, bool once)
     for (size_t i = 0; i < PICKS; i++) {
         double best = -INFINITY, value = 0.0;
         uint32_t arm = ARMS;
-        assert_true(bandit_gain_best(&s, NULL, 0, false, &arm));
+        assert_true(bandit_gain_best(&s, NULL, 0, BANDIT_GAIN_USUAL, &arm));
         for (uint32_t a = 0; a < ARMS; a++) {
             double mean = a == p.leader ? p.second : p.mean[a];
             double v =
@@ -275,8 +275,8 @@ static void values_fall_and_picks_depend_on_nothing_else(void **state)
         before[a] = bandit_gain_value(&s, a);
     for (size_t i = 0; i < PICKS; i++) {
         uint32_t arm, same;
-        assert_true(bandit_gain_best(&s, NULL, 0, false, &arm));
-        assert_true(bandit_gain_best(&other, NULL, 0, false, &same));
+        assert_true(bandit_gain_best(&s, NULL, 0, BANDIT_GAIN_USUAL, &arm));
+        assert_true(bandit_gain_best(&other, NULL, 0, BANDIT_GAIN_USUAL, &same));
         assert_int_equal(arm, same);
         assert_true(take(&s, arm) == take(&other, same));
         for (uint32_t a = (uint32_t)i % 11; a < ARMS; a += 11) {
@@ -303,15 +303,15 @@ static void withheld_arms_are_passed_over(void **state)
     start(&s, &p, true);
     for (uint32_t a = 0; a < ARMS; a++)
         all[a] = a;
-    assert_true(bandit_gain_best(&s, NULL, 0, false, &best));
-    assert_true(bandit_gain_best(&s, &best, 1, false, &second));
+    assert_true(bandit_gain_best(&s, NULL, 0, BANDIT_GAIN_USUAL, &best));
+    assert_true(bandit_gain_best(&s, &best, 1, BANDIT_GAIN_USUAL, &second));
     assert_true(second != best);
-    assert_true(bandit_gain_best(&s, NULL, 0, false, &again));
+    assert_true(bandit_gain_best(&s, NULL, 0, BANDIT_GAIN_USUAL, &again));
     assert_int_equal(again, best);
-    assert_false(bandit_gain_best(&s, all, ARMS, true, &again));
+    assert_false(bandit_gain_best(&s, all, ARMS, BANDIT_GAIN_ANY, &again));
     /* the only arm left has a result: it is picked again where that is asked for alone */
     assert_false(bandit_gain_best(&s, all + 1, ARMS - 1, false, &again));
-    assert_true(bandit_gain_best(&s, all + 1, ARMS - 1, true, &again));
+    assert_true(bandit_gain_best(&s, all + 1, ARMS - 1, BANDIT_GAIN_ANY, &again));
     assert_int_equal(again, 0);
     bandit_gain_clear(&s);
     teardown(&p);
@@ -348,7 +348,7 @@ static void failures_lower_values(void **state)
     bandit_feasibility f = {0};
     uint32_t best, arm;
     start(&s, &p, true);
-    assert_true(bandit_gain_best(&s, NULL, 0, false, &best));
+    assert_true(bandit_gain_best(&s, NULL, 0, BANDIT_GAIN_USUAL, &best));
     double value = bandit_gain_value(&s, best);
     assert_int_equal(bandit_feasibility_start(&f, 24, DIMENSION, NULL), BANDIT_OK);
     f.scale[0] = f.scale[1] = 1.0;
@@ -362,11 +362,11 @@ static void failures_lower_values(void **state)
     assert_true(penalty > 1e8);
     assert_int_equal(bandit_gain_heed(&s, &f, NULL), BANDIT_OK);
     assert_true(fabs(bandit_gain_value(&s, best) - value + penalty) < 1e-5);
-    assert_true(bandit_gain_best(&s, NULL, 0, false, &arm));
+    assert_true(bandit_gain_best(&s, NULL, 0, BANDIT_GAIN_USUAL, &arm));
     for (uint32_t a = 0; a < ARMS; a++)
         assert_true(!is_free(&p, true, NULL, 0, a) || bandit_gain_value(&s, a) <= bandit_gain_value(&s, arm));
     assert_int_equal(bandit_gain_heed(&s, NULL, NULL), BANDIT_OK);
-    assert_true(bandit_gain_best(&s, NULL, 0, false, &arm));
+    assert_true(bandit_gain_best(&s, NULL, 0, BANDIT_GAIN_USUAL, &arm));
     assert_int_equal(arm, best);
     bandit_feasibility_clear(&f);
     bandit_gain_clear(&s);
