@@ -310,7 +310,7 @@ static void withheld_arms_are_passed_over(void **state)
     assert_int_equal(again, best);
     assert_false(bandit_gain_best(&s, all, ARMS, BANDIT_GAIN_ANY, &again));
     /* the only arm left has a result: it is picked again where that is asked for alone */
-    assert_false(bandit_gain_best(&s, all + 1, ARMS - 1, false, &again));
+    assert_false(bandit_gain_best(&s, all + 1, ARMS - 1, BANDIT_GAIN_USUAL, &again));
     assert_true(bandit_gain_best(&s, all + 1, ARMS - 1, BANDIT_GAIN_ANY, &again));
     assert_int_equal(again, 0);
     bandit_gain_clear(&s);
@@ -331,7 +331,7 @@ static void twins_go_by_index(void **state)
     for (uint32_t a = 0; a < ARMS; a++)
         if (a != 500 && a != 501)
             others[n++] = a;
-    assert_true(bandit_gain_best(&s, others, n, false, &arm));
+    assert_true(bandit_gain_best(&s, others, n, BANDIT_GAIN_USUAL, &arm));
     assert_int_equal(arm, 500);
     assert_true(bandit_gain_value(&s, 500) == bandit_gain_value(&s, 501));
     bandit_gain_clear(&s);
