@@ -204,6 +204,7 @@ static size_t pop_block(search *f, size_t most)
 static void refresh(search *f, bandit_heap_entry *entries, size_t n)
 {
     bandit_several_engine *e = f->e;
+    const size_t n_metrics = e->n;
     uint64_t now = e->n_out + 1;
     uint32_t arms[BLOCK];
     size_t at[BLOCK], stale = 0;
@@ -215,10 +216,10 @@ static void refresh(search *f, bandit_heap_entry *entries, size_t n)
         at[stale++] = i;
     }
     sharpen(e, arms, stale);
-    for (size_t j = 0; j < e->n; j++)
+    for (size_t j = 0; j < n_metrics; j++)
         bandit_conditioning_gains(&bandit_several_selector(e, j)->conditioning, arms, stale, removed[j]);
     for (size_t k = 0; k < stale; k++) {
-        for (size_t j = 0; j < e->n; j++)
+        for (size_t j = 0; j < n_metrics; j++)
             of_arm[j] = removed[j][k];
         double bound = upper_bound(e, arms[k], of_arm, false);
         if (!f->found || bound >= f->best)
