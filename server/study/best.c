@@ -317,8 +317,5 @@ void question_answer_best(study *s, question *q)
 
 void study_best(study *s, study_request *request)
 {
-    if (s->config->several) /* every result changes the fronts: nothing is kept */
-        question_ask(s, request, question_answer_best);
-    else
-        question_ask_kept(s, request, REMEMBERED_BEST);
+    question_ask_kept(s, request, REMEMBERED_BEST);
 }

@@ -327,6 +327,15 @@ void engine_ensure_arms(study *s, const engine_source *from, engine_outcome *out
         study_drop_engine(s);
 }
 
+void engine_build(study *s, const engine_source *from, engine_outcome *out)
+{
+    if (from->batches > 0)
+        restore_engine(s, from, out);
+    else
+        bandit_engine_new(&s->engine.engine, s->engine.arms, &from->config->options,
+                          s->app->config->study_memory, &out->error);
+}
+
 void engine_ensure(study *s, const engine_source *from, engine_outcome *out)
 {
     if (s->engine.engine)
@@ -336,11 +345,8 @@ void engine_ensure(study *s, const engine_source *from, engine_outcome *out)
         out->stored = STORE_ABORTED;
     else
         engine_ensure_arms(s, from, out);
-    if (engine_fine(out) && from->batches > 0)
-        restore_engine(s, from, out);
-    else if (engine_fine(out))
-        bandit_engine_new(&s->engine.engine, s->engine.arms, &from->config->options,
-                          s->app->config->study_memory, &out->error);
+    if (engine_fine(out))
+        engine_build(s, from, out);
     if (engine_fine(out))
         log_event(LOG_DEBUG, "engine_loaded", "study", s->id, "seconds",
                   log_format("%.3f", clock_steady() - start), NULL);

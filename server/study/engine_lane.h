@@ -45,6 +45,9 @@ void engine_ensure_arms(study *s, const engine_source *from, engine_outcome *out
 /* Loads the engine, with all stored picks, unless it is loaded. */
 void engine_ensure(study *s, const engine_source *from, engine_outcome *out);
 
+/* Makes the engine from what is stored. The arms must be loaded, and there must be no engine. */
+void engine_build(study *s, const engine_source *from, engine_outcome *out);
+
 /* Restores the engine from this state, with the stored picks since then. The arms must be loaded, and there must be no
  * engine. */
 void engine_restore(study *s, const engine_source *from, const store_engine_state *stored,

@@ -133,7 +133,7 @@ static bool choose_recommended(const outlook *o, const study_config *config, siz
 
 typedef struct best_answer {
     const study *s;
-    const question *q;
+    question *q;
     const study_config *config;
     observed_results observed;
     outlook outlook;
@@ -256,18 +256,20 @@ static void reply_best(const best_answer *a)
         wire_encode_feasible_best(&w, config->wire, &best, first->values,
                                   a->n_recommended > 0 ? recommended : NULL);
     }
-    reply_json(a->q->request, &w);
+    question_reply(a->q, &w);
 }
 
 void fronts_answer_best(study *s, question *q)
 {
     best_answer a = {.s = s, .q = q, .config = q->source.config};
+    bandit_description about;
     bandit_error error = {0};
     bandit_status looked = BANDIT_OK;
     store_status status = observed_results_read(&a.observed, s->app->store, q->source.number, a.config);
     if (status == STORE_OK)
         status = observed_results_rank(&a.observed);
-    if (status == STORE_OK && q->source.batches > 0) /* otherwise there is no model */
+    bandit_engine_describe(bandit_engine_of_metric(s->engine.engine, 0), &about);
+    if (status == STORE_OK && about.observations > 0)
         looked = look_at_results(&a.outlook, s, a.config, &error);
     if (looked == BANDIT_NO_MEMORY)
         status = STORE_NO_MEMORY;

@@ -202,6 +202,20 @@ static void amend_model(study *s, plan *p)
                             p->amended_errors.results, p->amended_errors.n, &out->error);
 }
 
+void plan_take_results(study *s, plan *p)
+{
+    bandit_executor executor = computing_executor(s->app->computing);
+    bandit_description before = {0};
+    amend_model(s, p);
+    if (!engine_fine(&p->outcome))
+        return;
+    bandit_engine_describe(s->engine.engine, &before);
+    p->results_before = before.observations;
+    if (!p->extends)
+        bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
+                                  &executor, &p->outcome.error);
+}
+
 /* In an enumerated space, withholds candidates with other values than the fixed ones. */
 static void withhold_others(const study *s, plan *p)
 {
@@ -284,9 +298,9 @@ static void limit_to_part(const study *s, plan *p)
 
 /* Judges the rules of `stop_when`. A rule may advise to end the study. If one ends the study, this batch is its last
  * one and has no picks. */
-static void judge_rules(study *s, plan *p, uint64_t results_before)
+static void judge_rules(study *s, plan *p)
 {
-    const stop_before before = {.results = results_before, .advice = p->advice};
+    const stop_before before = {.results = p->results_before, .advice = p->advice};
     stop_verdict verdict = {0};
     const char *rule;
     int64_t since;
@@ -325,23 +339,16 @@ static void advise(study *s, plan *p)
 void plan_compute(study *s, plan *p)
 {
     engine_outcome *out = &p->outcome;
-    bandit_executor executor = computing_executor(s->app->computing);
     bool unfinished = p->unfinished;
-    bandit_description before = {0};
     p->started_at = clock_now();
     double start = clock_steady();
     engine_ensure(s, &p->source, out);
     p->picks = malloc((p->max_picks + p->n_fixed + 1) * sizeof *p->picks);
     if (!p->picks || !make_room(p))
         out->stored = STORE_NO_MEMORY;
-    amend_model(s, p);
+    plan_take_results(s, p);
     if (engine_fine(out))
-        bandit_engine_describe(s->engine.engine, &before);
-    if (engine_fine(out) && !p->extends)
-        bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
-                                  &executor, &out->error);
-    if (engine_fine(out))
-        judge_rules(s, p, before.observations);
+        judge_rules(s, p);
     if (engine_fine(out))
         advise(s, p);
     double updated = clock_steady();

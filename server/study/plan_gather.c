@@ -85,19 +85,10 @@ static bandit_result told_late(const study *s, const late_result *late)
                            .reward = s->config->minimize ? -late->value : late->value};
 }
 
-static bool gather_told(study *s, plan *p, trial **told, size_t n)
+static bool gather_told(const study *s, plan *p, trial **told, size_t n)
 {
-    trial *t;
-    size_t filled = 0;
-    for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
-        told[filled++] = t;
-    qsort(told, n, sizeof(trial *), compare_by_id);
     for (size_t i = 0; i < n; i++) {
-        t = told[i];
-        t->joining = true;
-        if (!study_is_barred_by_failures(t->state, t->attempt, t->reason) &&
-            !study_count_outcome(s, t->candidate, t->state, t->has_value))
-            return false;
+        const trial *t = told[i];
         if (!t->has_value || t->candidate >= p->source.candidates)
             continue;
         p->results[p->n_results++] = told_trial(s, t);
@@ -107,7 +98,7 @@ static bool gather_told(study *s, plan *p, trial **told, size_t n)
     return true;
 }
 
-static bool gather_late(study *s, plan *p, const late_result **late, size_t n)
+static bool gather_late(const study *s, plan *p, const late_result **late, size_t n)
 {
     const late_result *l;
     size_t filled = 0;
@@ -123,39 +114,50 @@ static bool gather_late(study *s, plan *p, const late_result **late, size_t n)
     return true;
 }
 
-static bool gather_imported(study *s, plan *p, const store_imported *list, size_t n)
+static bool gather_imported(const study *s, plan *p, const store_imported *list, size_t n)
 {
-    bool fine = true;
-    for (size_t i = 0; fine && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!list[i].has_value || list[i].candidate >= p->source.candidates)
             continue;
         p->results[p->n_results++] = imported(s, &list[i]);
         if (!add_others(s, p, list[i].value, list[i].recorded))
             return false;
-        fine = !study_pulls_once(s) || study_count_outcome(s, list[i].candidate, TRIAL_COMPLETED, true);
     }
-    return fine;
+    return true;
+}
+
+/* The trials whose results no batch includes yet, by number. The caller frees the list. NULL: out of memory. */
+static trial **reported_trials(const study *s, size_t *n)
+{
+    size_t filled = 0;
+    *n = 0;
+    for (const trial *t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
+        ++*n;
+    trial **told = malloc((*n + 1) * sizeof(trial *));
+    if (!told)
+        return NULL;
+    for (trial *t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
+        told[filled++] = t;
+    qsort(told, *n, sizeof(trial *), compare_by_id);
+    return told;
 }
 
 /* Gathers the results since the last batch: imports in the order of the log, then trials by number, then late
  * results by trial and attempt. Sums are rounded in this order, so it must not depend on the order of
  * arrival. */
-static bool gather_results(study *s, plan *p)
+static bool gather_results(const study *s, plan *p)
 {
-    trial *t;
     const late_result *l;
-    size_t n_told = 0, n_late = 0, n_imported;
+    size_t n_told, n_late = 0, n_imported, others = s->config->n_modelled - 1;
     const store_imported *list = pending_results_observations(s->results, &n_imported);
-    for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
-        n_told++;
     for (l = pending_results_first_late(s->results); l; l = pending_results_next_late(l))
         n_late += l->joined_by == 0;
-    trial **told = malloc((n_told + 1) * sizeof(trial *));
+    trial **told = reported_trials(s, &n_told);
     const late_result **late = malloc((n_late + 1) * sizeof(late_result *));
-    p->results = malloc((n_told + n_late + n_imported + 1) * sizeof *p->results);
-    p->others = calloc((n_told + n_late + n_imported) * (s->config->n_modelled - 1) + 1, sizeof *p->others);
-    p->other_errors =
-        calloc((n_told + n_late + n_imported) * (s->config->n_modelled - 1) + 1, sizeof *p->other_errors);
+    size_t most = n_told + n_late + n_imported;
+    p->results = malloc((most + 1) * sizeof *p->results);
+    p->others = calloc(most * others + 1, sizeof *p->others);
+    p->other_errors = calloc(most * others + 1, sizeof *p->other_errors);
     bool fine = told && late && p->results && p->others && p->other_errors;
     fine = fine && gather_imported(s, p, list, n_imported) && gather_told(s, p, told, n_told) &&
            gather_late(s, p, late, n_late);
@@ -164,9 +166,29 @@ static bool gather_results(study *s, plan *p)
     return fine;
 }
 
+/* Counts the failures and successes among the results that join now, by candidate. */
+static bool count_outcomes(study *s, const plan *p)
+{
+    size_t n, n_told;
+    const store_imported *list = pending_results_observations(s->results, &n);
+    trial **told = reported_trials(s, &n_told);
+    bool fine = told;
+    for (size_t i = 0; fine && i < n && study_pulls_once(s); i++)
+        if (list[i].has_value && list[i].candidate < p->source.candidates)
+            fine = study_count_outcome(s, list[i].candidate, TRIAL_COMPLETED, true);
+    for (size_t i = 0; fine && i < n_told; i++) {
+        trial *t = told[i];
+        t->joining = true;
+        if (!study_is_barred_by_failures(t->state, t->attempt, t->reason))
+            fine = study_count_outcome(s, t->candidate, t->state, t->has_value);
+    }
+    free(told);
+    return fine;
+}
+
 /* Gathers the amendments of results that the model includes. Amendments of results that join now have already
  * changed these results. */
-static bool gather_amendments(study *s, plan *p)
+static bool gather_amendments(const study *s, plan *p)
 {
     size_t n, arms = 0;
     const amendment *amendments = pending_results_amendments(s->results, &n);
@@ -189,12 +211,12 @@ static bool gather_amendments(study *s, plan *p)
     for (size_t i = 0; i < arms; i++)
         if (i == 0 || p->amended[i] != p->amended[i - 1])
             p->amended[p->n_amended++] = p->amended[i];
-    return p->n_amendments == 0 || study_recount_failures(s) == STORE_OK;
+    return true;
 }
 
 /* Gathers the trials in flight, by number and not by time, so that a replay of the log gathers them in the
  * same order. */
-static bool gather_pending(study *s, plan *p)
+static bool gather_pending(const study *s, plan *p)
 {
     trial *t;
     size_t n = 0;
@@ -216,7 +238,7 @@ static bool gather_pending(study *s, plan *p)
     return n > 0;
 }
 
-static plan *plan_new(study *s)
+static plan *plan_new(const study *s)
 {
     plan *p = calloc(1, sizeof *p);
     if (!p)
@@ -240,6 +262,13 @@ static bool gather_withheld(const study *s, plan *p)
            study_failed(s, &p->failed, &p->n_failed);
 }
 
+/* What the model of the next batch is made from. */
+static bool gather_model(const study *s, plan *p)
+{
+    p->through_seq = commit_next_seq(s->commit) - 1;
+    return gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p);
+}
+
 plan *plan_gather(study *s, bool closes_model)
 {
     plan *p = plan_new(s);
@@ -250,12 +279,21 @@ plan *plan_gather(study *s, bool closes_model)
     if (closes_model)
         p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
     pending_results_begin(s->results);
-    if (gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p) && gather_withheld(s, p)) {
-        p->through_seq = commit_next_seq(s->commit) - 1;
+    if (gather_model(s, p) && (p->n_amendments == 0 || study_recount_failures(s) == STORE_OK) &&
+        count_outcomes(s, p) && gather_withheld(s, p))
         return p;
-    }
     plan_free(p);
     return NULL;
+}
+
+plan *plan_gather_preview(const study *s)
+{
+    plan *p = plan_new(s);
+    if (p && !gather_model(s, p)) {
+        plan_free(p);
+        p = NULL;
+    }
+    return p;
 }
 
 plan *plan_gather_extension(study *s)

@@ -1,5 +1,5 @@
-/* The internals of a plan, for three files only: plan_gather.c gathers it in the study's turn, plan_compute.c computes
- * it on the engine lane, and plan.c records it in a turn. */
+/* The internals of a plan, for four files only: plan_gather.c gathers it in the study's turn, plan_compute.c computes
+ * it on the engine lane, and plan.c records it in a turn. preview.c computes a model without a plan. */
 #ifndef SERVER_STUDY_PLAN_INTERNAL_H
 #define SERVER_STUDY_PLAN_INTERNAL_H
 
@@ -57,6 +57,7 @@ struct plan {
     int64_t through_seq, first_trial, batch;
     /* The outcome. */
     engine_outcome outcome;
+    uint64_t results_before; /* that the model had before the plan's */
     bandit_pick *picks;
     size_t n_picks, n_by_rule; /* the picks for the ask come last */
     double *points;            /* in an open space: n_picks x parameters */
@@ -85,12 +86,16 @@ struct plan {
 
 /* Gathers a plan for a new batch from the results so far. NULL: out of memory; the study must then be loaded again. */
 plan *plan_gather(study *s, bool closes_model);
+/* Gathers what the model of a new batch is made from, and changes nothing in the study. NULL: out of memory. */
+plan *plan_gather_preview(const study *s);
 /* Gathers a plan for more picks of the current batch. NULL: out of memory. */
 plan *plan_gather_extension(study *s);
 
 /* ---- plan_compute.c, on the engine lane ---------------------------------------------------------------- */
 
 void plan_compute(study *s, plan *p);
+/* Begins a batch: the study's engine takes in the amendments and results of the plan. */
+void plan_take_results(study *s, plan *p);
 int plan_compare_arms(const void *a, const void *b); /* for qsort: ascending uint32_t */
 
 #endif

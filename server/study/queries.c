@@ -6,6 +6,8 @@
 #include "server/study/engine_lane.h"
 #include "server/study/fronts.h"
 #include "server/study/pending_results.h"
+#include "server/study/plan.h"
+#include "server/study/preview.h"
 #include "server/study/requests.h"
 #include "server/study/trial_queue.h"
 
@@ -24,7 +26,19 @@ static void question_done(study *s, study_job *job)
     if (keyed)
         commit_submit(s->commit);
     remembered_keep(s, q);
+    plan_free(q->preview);
     free(q);
+}
+
+/* If the preview cannot be made, the answer is that of the current batch's model. */
+static void answer_question(study *s, question *q)
+{
+    bandit_engine *own = q->preview ? preview_begin(s, q->preview) : NULL;
+    if (own)
+        q->source.through_seq = q->seq;
+    q->answer(s, q);
+    if (own)
+        preview_end(s, own);
 }
 
 static void run_question(study *s, engine_job *job)
@@ -39,7 +53,7 @@ static void run_question(study *s, engine_job *job)
         reply_problem(q->request, REPLY_CONFLICT, NULL, "the model cannot be built: %s",
                       q->outcome.error.message);
     else
-        q->answer(s, q);
+        answer_question(s, q);
     q->done.run = question_done;
     study_post(s, &q->done);
 }
@@ -92,8 +106,14 @@ static void ask(study *s, study_request *request, remembered_kind kind, void (*a
         return;
     }
     question_fill(q, s, request, kind);
+    q->seq = commit_next_seq(s->commit) - 1;
     if (answer)
         q->answer = answer;
+    if (kind == REMEMBERED_BEST && !preview_gather(&q->preview, s)) {
+        free(q);
+        reply_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
     q->job.run = run_question;
     request->held = true;
     study_post_engine(s, &q->job);

@@ -14,6 +14,9 @@ typedef struct question {
     double best_value;
     int64_t imported, forgotten; /* the study's values at the question's turn */
     bool values_wait;            /* there are values that no batch includes yet */
+    int64_t seq;                 /* the last event of the log at that turn */
+    struct plan *preview; /* the answer is that of a preview (preview.h) with these results; NULL: of the
+                                    current batch's model */
     engine_outcome outcome;
     remembered_kind kind;                         /* which remembered answer this becomes, if any */
     char *kept;                                   /* a copy of the answer; NULL: none */
@@ -24,7 +27,7 @@ typedef struct question {
  * answer the request; its reply is held until that state is on disk. Call it in the study's turn. */
 void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q));
 
-/* The same for `best` or `model`, whose answers are remembered. */
+/* The same for `best` or `model`, whose answers are remembered. `best` is the answer of a preview, if one is due. */
 void question_ask_kept(study *s, study_request *request, remembered_kind kind);
 
 /* Fills in the question with the study's state at this turn. */

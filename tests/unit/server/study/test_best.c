@@ -37,8 +37,8 @@ static bool is_true(const study_answer *a, const char *member)
     return json_is_true(json_object_get(json_object_get(a->body, "observed"), member));
 }
 
-/* Before there is a model, the means of the values speak: candidate 1 has the best of all values and candidate 2 the
- * better mean. */
+/* Before there is a model, and while a trial is measured, the means of the values speak: candidate 1 has the best of all
+ * values and candidate 2 the better mean. */
 static void imports_count_before_the_first_batch(void **state)
 {
     static const store_observation imported[] = {
@@ -53,6 +53,7 @@ static void imports_count_before_the_first_batch(void **state)
     assert_true(json_is_null(json_object_get(none.body, "observed")));
     assert_true(json_is_null(json_object_get(none.body, "recommended")));
     study_answer_clear(&none);
+    ask(f);
     observe(f, imported, 4);
     study_answer a = study_fixture_best(f, "s");
     assert_int_equal(study_answer_integer(&a, "observed/observation"), 1);

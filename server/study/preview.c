@@ -1,0 +1,46 @@
+#include "server/study/preview.h"
+
+#include "server/base/log.h"
+#include "server/study/pending_results.h"
+#include "server/study/plan_internal.h"
+#include "server/study/trial_queue.h"
+
+bool preview_gather(plan **out, const study *s)
+{
+    *out = NULL;
+    if (plan_state_is_busy(s->plans) || !trial_queue_is_empty(s->queue, TRIALS_PENDING))
+        return true;
+    plan *p = plan_gather_preview(s);
+    if (!p)
+        return false;
+    if (p->n_results > 0 || p->n_amendments > 0)
+        *out = p;
+    else
+        plan_free(p);
+    return true;
+}
+
+bandit_engine *preview_begin(study *s, plan *p)
+{
+    bandit_engine *own = s->engine.engine;
+    engine_outcome *out = &p->outcome;
+    s->engine.engine = NULL;
+    if (engine_wait_for_store(s, &p->source))
+        engine_build(s, &p->source, out);
+    else
+        out->stored = STORE_ABORTED;
+    if (engine_fine(out))
+        plan_take_results(s, p);
+    if (engine_fine(out))
+        return own;
+    log_event(LOG_DEBUG, "no_preview", "study", s->id, "reason",
+              out->stored != STORE_OK ? store_status_text(out->stored) : out->error.message, NULL);
+    preview_end(s, own);
+    return NULL;
+}
+
+void preview_end(study *s, bandit_engine *own)
+{
+    bandit_engine_free(s->engine.engine);
+    s->engine.engine = own;
+}
