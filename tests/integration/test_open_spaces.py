@@ -148,6 +148,7 @@ def test_from_ask_to_best(server):
     assert [trial["parameters"] for trial in trials] == chosen
     assert not any("candidate" in trial or "point" in trial for trial in trials)
     lowest = min(trials, key=lambda trial: trial["value"])
+    client.ask(study, worker="w")
     best = client.read(study, "best")
     observed = {"trial": lowest["id"], "parameters": lowest["parameters"], "value": lowest["value"]}
     (believed,) = client.predict(study, parameters=[lowest["parameters"]])
@@ -155,7 +156,6 @@ def test_from_ask_to_best(server):
     assert best["observed"] == {**observed, "expected": believed["mean"], "lucky": lucky}, (best, believed)
     assert best["recommended"]["parameters"] in chosen, best
     assert client.study(study)["best"] == observed
-    client.ask(study, worker="w")
     model = client.read(study, "model")
     assert all(point in chosen for point in model["dictionary"]["points"]), model
     assert model["dictionary"]["size"] == len(model["dictionary"]["points"]) > 0
