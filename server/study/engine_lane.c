@@ -32,6 +32,7 @@ engine_source engine_source_of(const study *s)
                            .unfinished = plan_state_is_unfinished(s->plans),
                            .has_keys = s->has_keys,
                            .writes = commit_last(s->commit),
+                           .memory_limit = s->app->config->study_memory,
                            .config = s->config};
 }
 
@@ -282,9 +283,9 @@ void engine_restore(study *s, const engine_source *from, const store_engine_stat
                                         .state = state.state,
                                         .n_state = state.n_state};
         bandit_executor executor = computing_executor(s->app->computing);
-        bandit_engine_restore(&s->engine.engine, s->engine.arms, &from->config->options,
-                              s->app->config->study_memory, &checkpoint, state.pending,
-                              (size_t)state.head.n_pending, &executor, &out->error);
+        bandit_engine_restore(&s->engine.engine, s->engine.arms, &from->config->options, from->memory_limit,
+                              &checkpoint, state.pending, (size_t)state.head.n_pending, &executor,
+                              &out->error);
         if (engine_fine(out) && (from->config->asynchronous || from->unfinished))
             hallucinate_picks(s, from, state.head.first_trial, out);
         free(state.pending);
@@ -332,8 +333,8 @@ void engine_build(study *s, const engine_source *from, engine_outcome *out)
     if (from->batches > 0)
         restore_engine(s, from, out);
     else
-        bandit_engine_new(&s->engine.engine, s->engine.arms, &from->config->options,
-                          s->app->config->study_memory, &out->error);
+        bandit_engine_new(&s->engine.engine, s->engine.arms, &from->config->options, from->memory_limit,
+                          &out->error);
 }
 
 void engine_ensure(study *s, const engine_source *from, engine_outcome *out)

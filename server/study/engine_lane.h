@@ -16,6 +16,7 @@ typedef struct engine_source {
     int64_t through_seq; /* the model includes results up to this position of the log */
     bool unfinished;     /* the current batch is planned in parts and has more */
     bool has_keys;       /* some candidates have keys */
+    size_t memory_limit; /* bytes that the engine may hold beyond its arms; 0: no limit */
 } engine_source;
 
 /* How an engine job ended. */

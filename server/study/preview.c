@@ -20,10 +20,20 @@ bool preview_gather(plan **out, const study *s)
     return true;
 }
 
+/* Both engines together keep the limit of one. */
+static size_t memory_left(size_t limit, const bandit_engine *own)
+{
+    size_t used = bandit_engine_memory(own);
+    if (limit == 0)
+        return 0;
+    return limit > used ? limit - used : 1;
+}
+
 bandit_engine *preview_begin(study *s, plan *p)
 {
     bandit_engine *own = s->engine.engine;
     engine_outcome *out = &p->outcome;
+    p->source.memory_limit = memory_left(p->source.memory_limit, own);
     s->engine.engine = NULL;
     if (engine_wait_for_store(s, &p->source))
         engine_build(s, &p->source, out);

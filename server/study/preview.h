@@ -15,7 +15,8 @@ struct plan;
 bool preview_gather(struct plan **out, const study *s);
 
 /* On the engine lane, with the engine loaded: puts the copy in the place of the study's engine. Returns the study's
- * engine, for preview_end; or NULL if the copy cannot be made, and then nothing has changed. */
+ * engine, for preview_end; or NULL if the copy cannot be made, for example because both together would need more than
+ * --study-memory, and then nothing has changed. */
 bandit_engine *preview_begin(study *s, struct plan *p);
 void preview_end(study *s, bandit_engine *own);
 
