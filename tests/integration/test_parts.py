@@ -195,7 +195,8 @@ def test_a_long_plan_hands_out_what_it_has():
         queued = set()
         while asking.is_alive():
             queued.add(client.study(study)["trials_queued"])
-            assert client.read(study, "best")["observed"]
+            if len(queued) > 1:
+                assert client.read(study, "best")["observed"]
         seconds = time.monotonic() - start
         asking.join()
         assert len(answers[0]["trials"]) == 300
