@@ -75,7 +75,10 @@ static bandit_options options_of(const bandit_several_engine *e, size_t j)
 
 static size_t limit_of(const bandit_several_engine *e)
 {
-    return e->base.memory_limit == SIZE_MAX ? 0 : e->base.memory_limit / e->n;
+    size_t limit = e->base.memory_limit, share = limit / e->n;
+    if (limit == SIZE_MAX)
+        return 0; /* no limit */
+    return share > 0 ? share : 1;
 }
 
 static bandit_status several_open(bandit_engine *engine, bandit_error *err)

@@ -8,20 +8,13 @@
 
 enum { LOOKED_AT_MS = 5 * 60 * 1000 };
 
-/* Nothing has happened since the answer was made. */
-static bool is_current(const study *s, const remembered *r)
-{
-    return r->text && r->seq == commit_next_seq(s->commit) - 1;
-}
-
-/* The answer is that of the last batch, and what it says of the results is still true. */
-static bool is_of_last_batch(const study *s, remembered_kind kind)
+static bool is_true(const study *s, remembered_kind kind)
 {
     const remembered *r = &s->remembered[kind];
     bool same = r->text && r->batches == s->batches;
     if (kind != REMEMBERED_BEST)
         return same;
-    return same && !s->config->several && r->best_trial == s->best_trial && r->best_value == s->best_value &&
+    return same && r->best_trial == s->best_trial && r->best_value == s->best_value &&
            r->imported == s->imported;
 }
 
@@ -30,8 +23,7 @@ bool remembered_answer(study *s, study_request *request, remembered_kind kind)
     remembered *r = &s->remembered[kind];
     wire_writer w = WIRE_WRITER_INIT;
     r->asked_at = clock_steady_ms();
-    bool valid = is_current(s, r) || (plan_state_is_busy(s->plans) && is_of_last_batch(s, kind));
-    if (request->key || !valid)
+    if (!plan_state_is_busy(s->plans) || request->key || !is_true(s, kind))
         return false;
     w.data = malloc(r->size + 1);
     if (!w.data)
@@ -52,7 +44,6 @@ void remembered_keep(study *s, struct question *q)
         r->text = q->kept;
         r->size = strlen(q->kept);
         r->batches = q->source.batches;
-        r->seq = q->seq;
         r->best_trial = q->best_trial;
         r->best_value = q->best_value;
         r->imported = q->imported;
@@ -119,7 +110,7 @@ void remembered_refresh(study *s)
     int64_t steady = clock_steady_ms();
     refresh *r = NULL;
     for (remembered_kind kind = REMEMBERED_BEST; kind < REMEMBERED_KINDS; kind++) {
-        if (!is_looked_at(s, kind, steady) || (kind == REMEMBERED_BEST && s->config->several))
+        if (!is_looked_at(s, kind, steady))
             continue;
         if (!r && !(r = calloc(1, sizeof *r)))
             return; /* the next question waits for the engine */
