@@ -317,5 +317,8 @@ void question_answer_best(study *s, question *q)
 
 void study_best(study *s, study_request *request)
 {
-    question_ask_kept(s, request, REMEMBERED_BEST);
+    if (s->config->several) /* every result changes the fronts: nothing is remembered */
+        question_ask(s, request, question_answer_best);
+    else
+        question_ask_kept(s, request, REMEMBERED_BEST);
 }

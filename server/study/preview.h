@@ -6,18 +6,16 @@
 #ifndef SERVER_STUDY_PREVIEW_H
 #define SERVER_STUDY_PREVIEW_H
 
-#include "server/study/study.h"
-
-struct plan;
+#include "server/study/queries.h"
 
 /* Gathers the results for a preview, in a turn. plan_free frees *out; it is NULL if the answer needs no preview: no
- * value waits for the next batch, or a trial is being measured, or a batch is being planned. False: out of memory. */
+ * value waits for the next batch, or a trial is being measured, or a batch is being planned, or the engine has refused the
+ * results. False: out of memory. */
 bool preview_gather(struct plan **out, const study *s);
 
-/* On the engine lane, with the engine loaded: puts the copy in the place of the study's engine. Returns the study's
- * engine, for preview_end; or NULL if the copy cannot be made, for example because both together would need more than
- * --study-memory, and then nothing has changed. */
-bandit_engine *preview_begin(study *s, struct plan *p);
-void preview_end(study *s, bandit_engine *own);
+/* On the engine lane, with the engine loaded: answers by a copy. The answer is kept, and is given again until something
+ * happens in the study. If the copy cannot be made, for example because both engines together would need more than
+ * --study-memory, the answer is that of the current batch. */
+void preview_answer(study *s, question *q);
 
 #endif

@@ -30,17 +30,6 @@ static void question_done(study *s, study_job *job)
     free(q);
 }
 
-/* If the preview cannot be made, the answer is that of the current batch's model. */
-static void answer_question(study *s, question *q)
-{
-    bandit_engine *own = q->preview ? preview_begin(s, q->preview) : NULL;
-    if (own)
-        q->source.through_seq = q->seq;
-    q->answer(s, q);
-    if (own)
-        preview_end(s, own);
-}
-
 static void run_question(study *s, engine_job *job)
 {
     question *q = (question *)(void *)job;
@@ -52,8 +41,10 @@ static void run_question(study *s, engine_job *job)
     else if (q->outcome.error.status != BANDIT_OK)
         reply_problem(q->request, REPLY_CONFLICT, NULL, "the model cannot be built: %s",
                       q->outcome.error.message);
+    else if (q->preview)
+        preview_answer(s, q);
     else
-        answer_question(s, q);
+        q->answer(s, q);
     q->done.run = question_done;
     study_post(s, &q->done);
 }
@@ -87,7 +78,7 @@ void question_fill(question *q, const study *s, study_request *request, remember
 
 void question_reply(question *q, wire_writer *w)
 {
-    if (q->kind != REMEMBERED_NOTHING && !w->failed && (q->kept = malloc(w->size + 1))) {
+    if ((q->kind != REMEMBERED_NOTHING || q->preview) && !w->failed && (q->kept = malloc(w->size + 1))) {
         memcpy(q->kept, w->data, w->size);
         q->kept[w->size] = '\0';
     }
@@ -106,10 +97,9 @@ static void ask(study *s, study_request *request, remembered_kind kind, void (*a
         return;
     }
     question_fill(q, s, request, kind);
-    q->seq = commit_next_seq(s->commit) - 1;
     if (answer)
         q->answer = answer;
-    if (kind == REMEMBERED_BEST && !preview_gather(&q->preview, s)) {
+    if (q->answer == question_answer_best && !preview_gather(&q->preview, s)) {
         free(q);
         reply_store_problem(request, STORE_NO_MEMORY);
         return;

@@ -14,20 +14,18 @@ typedef struct question {
     double best_value;
     int64_t imported, forgotten; /* the study's values at the question's turn */
     bool values_wait;            /* there are values that no batch includes yet */
-    int64_t seq;                 /* the last event of the log at that turn */
-    struct plan *preview; /* the answer is that of a preview (preview.h) with these results; NULL: of the
-                                    current batch's model */
+    struct plan *preview;        /* the results of the preview that answers (preview.h); NULL: none is due */
     engine_outcome outcome;
     remembered_kind kind;                         /* which remembered answer this becomes, if any */
-    char *kept;                                   /* a copy of the answer; NULL: none */
+    char *kept;                                   /* a copy of the answer, if it is kept; NULL: none */
     void (*answer)(study *s, struct question *q); /* runs on the engine lane; answers the request */
 } question;
 
-/* Calls `answer` on the engine lane, with the engine in the state of the study at this turn. `answer` must
- * answer the request; its reply is held until that state is on disk. Call it in the study's turn. */
+/* Calls `answer` on the engine lane, with the engine in the state of the study at this turn; question_answer_best gets a
+ * preview instead, if one is due. `answer` must answer the request; its reply is held until that state is on disk. Call it in the study's turn. */
 void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q));
 
-/* The same for `best` or `model`, whose answers are remembered. `best` is the answer of a preview, if one is due. */
+/* The same for `best` or `model`, whose answers are remembered. */
 void question_ask_kept(study *s, study_request *request, remembered_kind kind);
 
 /* Fills in the question with the study's state at this turn. */
