@@ -72,17 +72,15 @@ void preview_answer(study *s, question *q)
     if (insight_reply_again(s, q->request, (int64_t)about.batch, key))
         return;
     bandit_engine *own = begin(s, q->preview);
-    if (!own) {
-        q->answer(s, q);
-        return;
-    }
-    q->source.through_seq = q->preview->through_seq;
+    if (own)
+        q->source.through_seq = q->preview->through_seq;
     q->answer(s, q);
-    end(s, own);
-    if (q->kept)
+    if (own)
+        end(s, own);
+    if (own && q->kept)
         insight_cache_keep(&s->engine.insights, (int64_t)about.batch, key, q->kept);
-    if (q->kind != REMEMBERED_NOTHING)
-        return;
-    free(q->kept);
-    q->kept = NULL;
+    if (q->kind == REMEMBERED_NOTHING) {
+        free(q->kept);
+        q->kept = NULL;
+    }
 }

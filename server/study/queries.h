@@ -22,7 +22,8 @@ typedef struct question {
 } question;
 
 /* Calls `answer` on the engine lane, with the engine in the state of the study at this turn; question_answer_best gets a
- * preview instead, if one is due. `answer` must answer the request; its reply is held until that state is on disk. Call it in the study's turn. */
+ * preview instead, if one is due. `answer` must answer the request; its reply is held until that state is on disk. Call
+ * it in the study's turn. */
 void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q));
 
 /* The same for `best` or `model`, whose answers are remembered. */
