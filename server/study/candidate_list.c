@@ -102,7 +102,7 @@ static void take_part(void *arg, size_t index, size_t worker)
 static void take_pulls(double *keys, size_t n, const study *s, const question *q)
 {
     bandit_checkpoint checkpoint = {0};
-    if (q->source.batches > 0)
+    if (q->has_begun)
         bandit_engine_checkpoint(s->engine.engine, &checkpoint);
     memset(keys, 0, n * sizeof *keys);
     for (size_t i = 0; i < checkpoint.n_sums; i++)
@@ -271,7 +271,7 @@ static void show_candidates(study *s, question *q, const uint32_t *arms, wire_ca
                                     .parameters = view.parameters,
                                     .retired = range->retired[arms[i] - flags_from]};
     }
-    if (q->source.batches > 0)
+    if (q->has_begun)
         take_sums(shown, s, q, arms, range->n);
     if (take_posterior(shown, s, q, arms, range->n))
         answer_candidates(q, range, arms, shown);

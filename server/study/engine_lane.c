@@ -60,8 +60,17 @@ void engine_settle(engine_outcome *out)
         snprintf(out->error.message + n, sizeof out->error.message - n, "%s", option);
 }
 
+void study_drop_preview(study *s)
+{
+    bandit_engine_free(s->engine.preview.engine);
+    s->engine.preview.engine = NULL;
+    insight_cache_free(s->engine.preview.insights);
+    s->engine.preview.insights = NULL;
+}
+
 void study_drop_engine(study *s)
 {
+    study_drop_preview(s);
     bandit_engine_free(s->engine.engine);
     bandit_arms_free(s->engine.arms);
     s->engine.arms = NULL;
@@ -77,6 +86,7 @@ void study_count_memory(study *s)
     engine_lane *lane = &s->engine;
     size_t memory = lane->arms ? bandit_arms_memory(lane->arms) : 0;
     memory += lane->engine ? bandit_engine_memory(lane->engine) : 0;
+    memory += lane->preview.engine ? bandit_engine_memory(lane->preview.engine) : 0;
     size_t before = atomic_exchange(&lane->memory, memory);
     metrics_add(s->app->metrics, METRICS_ENGINE_BYTES, (int64_t)memory - (int64_t)before);
     atomic_fetch_add(&s->app->engine_bytes, memory - before); /* modulo 2^64, as unsigned numbers are */

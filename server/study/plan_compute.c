@@ -342,6 +342,7 @@ void plan_compute(study *s, plan *p)
     bool unfinished = p->unfinished;
     p->started_at = clock_now();
     double start = clock_steady();
+    study_drop_preview(s);
     engine_ensure(s, &p->source, out);
     p->picks = malloc((p->max_picks + p->n_fixed + 1) * sizeof *p->picks);
     if (!p->picks || !make_room(p))

@@ -72,13 +72,14 @@ void question_fill(question *q, const study *s, study_request *request, remember
     q->imported = s->imported;
     q->forgotten = s->forgotten;
     q->values_wait = values_wait(s);
+    q->has_begun = s->batches > 0;
     if (kind != REMEMBERED_NOTHING)
         q->answer = kind == REMEMBERED_BEST ? question_answer_best : question_answer_model;
 }
 
 void question_reply(question *q, wire_writer *w)
 {
-    if ((q->kind != REMEMBERED_NOTHING || q->preview) && !w->failed && (q->kept = malloc(w->size + 1))) {
+    if (q->kind != REMEMBERED_NOTHING && !w->failed && (q->kept = malloc(w->size + 1))) {
         memcpy(q->kept, w->data, w->size);
         q->kept[w->size] = '\0';
     }
@@ -99,7 +100,7 @@ static void ask(study *s, study_request *request, remembered_kind kind, void (*a
     question_fill(q, s, request, kind);
     if (answer)
         q->answer = answer;
-    if (q->answer == question_answer_best && !preview_gather(&q->preview, s)) {
+    if (!preview_gather(&q->preview, s)) {
         free(q);
         reply_store_problem(request, STORE_NO_MEMORY);
         return;

@@ -14,6 +14,7 @@ typedef struct question {
     double best_value;
     int64_t imported, forgotten; /* the study's values at the question's turn */
     bool values_wait;            /* there are values that no batch includes yet */
+    bool has_begun;              /* the engine has begun a batch */
     struct plan *preview;        /* the results of the preview that answers (preview.h); NULL: none is due */
     engine_outcome outcome;
     remembered_kind kind;                         /* which remembered answer this becomes, if any */
@@ -21,9 +22,8 @@ typedef struct question {
     void (*answer)(study *s, struct question *q); /* runs on the engine lane; answers the request */
 } question;
 
-/* Calls `answer` on the engine lane, with the engine in the state of the study at this turn; question_answer_best gets a
- * preview instead, if one is due. `answer` must answer the request; its reply is held until that state is on disk. Call
- * it in the study's turn. */
+/* Calls `answer` on the engine lane, with the engine in the state of the study at this turn, or with a preview if one is
+ * due. `answer` must answer the request; its reply is held until that state is on disk. Call it in the study's turn. */
 void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q));
 
 /* The same for `best` or `model`, whose answers are remembered. */

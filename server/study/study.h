@@ -30,8 +30,13 @@ typedef struct engine_lane {
     bandit_arms *arms;
     bandit_engine *engine;
     struct insight_cache *insights; /* answers about the model; NULL: none yet */
-    told_history *told;             /* for stop_when.c: the results so far; NULL: not read */
-    atomic_size_t memory;           /* bytes, as included in the metrics; any thread may read it */
+    struct {                        /* for preview.c: the model that the next batch would begin with */
+        bandit_engine *engine;      /* NULL: none */
+        struct insight_cache *insights;
+        int64_t through_seq; /* the position in the log of what it includes */
+    } preview;
+    told_history *told;   /* for stop_when.c: the results so far; NULL: not read */
+    atomic_size_t memory; /* bytes, as included in the metrics; any thread may read it */
 } engine_lane;
 
 struct study {

@@ -191,19 +191,23 @@ def test_before_the_first_reward(server):
 
 
 def test_results_that_no_batch_includes(server):
-    """The prior would be answered as if it were the metric's own units."""
+    """While a trial is being measured, the prior would be answered as if it were the metric's own units."""
     client = server.client()
     study = client.create(definition())["id"]
+    (trial,) = client.ask(study)["trials"]
     rows = [{"candidate": i, "value": 100.0 + i} for i in range(3)]
     assert client.post(f"/v1/studies/{study}/observations", {"observations": rows}).status == 200
     problem = refusal(client.post(f"/v1/studies/{study}/predict", {"candidates": [0]}), 409)
     assert "no results yet" in problem["detail"] and "next batch" in problem["detail"], problem
+    client.tell(study, [{"trial": trial["id"], "value": 101.0}])
+    (before,) = client.predict(study, candidates=[0])
+    assert before["mean"] > 0
     later = client.create(definition())["id"]
     (trial,) = client.ask(later)["trials"][:1]
     client.tell(later, [{"trial": trial["id"], "state": "failed"}])
     assert client.predict(later, candidates=[0])[0]["mean"] == 0, "a failed trial has no value"
     client.ask(study, wait_seconds=30)
-    assert client.predict(study, candidates=[0])[0]["mean"] > 0
+    assert client.predict(study, candidates=[0]) == [before]
 
 
 def solve(matrix, right):

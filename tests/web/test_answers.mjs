@@ -375,7 +375,6 @@ async function outOfBounds(site) {
   const last = (await site.api.get('/v1/studies/out-of-bounds/trials')).items.at(-1).parameters;
   await site.api.create(of('out-imported', metrics));
   await site.api.post('/v1/studies/out-imported/observations', { observations: [0.2, 0.4, 0.6].map((a) => ({ parameters: { a, b: a }, values: { yield: a, toxicity: a } })) });
-  await site.api.post('/v1/studies/out-imported/ask', { wait_seconds: 30 }); // imports are in the model with the next trial
   await site.api.create(of('out-front', [...metrics, { name: 'cost', goal: 'minimize' }]));
   await work(site.api, 'out-front', 6, ['w'], ({ parameters: { a, b } }) => ({ values: { yield: a + b, toxicity: a, cost: b } }), 3);
   await site.api.post('/v1/studies/out-front/ask', { wait_seconds: 30 });

@@ -68,8 +68,12 @@ export class Feed {
   }
 
   async read() {
-    this.study = await get(studyPath(this.id), this.signal);
+    const before = this.study;
+    const now = (this.study = await get(studyPath(this.id), this.signal));
     this.emit('shown');
+    // While no trial is being measured, answers about the model include every result.
+    const complete = now.trials_pending === 0;
+    if (before && complete && (before.trials_pending > 0 || before.observations !== now.observations)) this.emit('model');
   }
 
   touch(topics) {

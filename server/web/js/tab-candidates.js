@@ -97,7 +97,7 @@ export async function candidatesTab(element, feed, signal) {
         async () => {
           const { items, next_page_token: next } = await readPage();
           replace(view.body, items.length ? table('Candidates', columns(items), items) : empty('There are no candidates yet.'));
-          view.note(`${count(feed.study.candidates)} candidates, with the model's predictions at the start of the current batch.`);
+          view.note(`${count(feed.study.candidates)} candidates, with the model's predictions.`);
           replace(
             pager,
             turn('Previous', tokens.length > 1, () => tokens.pop()),

@@ -1,4 +1,4 @@
-// The model of the current batch: kernel, relevance of each feature, and the figures of the posterior.
+// The model: kernel, relevance of each feature, and the figures of the posterior.
 import { get, studyPath } from './api.js';
 import { axesOf } from './axes.js';
 import { h, replace } from './dom.js';

@@ -190,7 +190,7 @@ export async function posteriorTab(element, feed, signal) {
       from += along[k].length;
     });
     const idle = drawn.filter((slice) => slice.element.hidden).map((slice) => slice.axis.name);
-    slices.note(`${found.name ? `No result keeps all bounds: the slices go through ${found.name}. ` : ''}${metric.name} as predicted at the start of the current batch, through ${pointText(base, feed.study)}. The dots are tried settings, whose other parameters differ; far ones are left out.${idle.length ? ` Not active there: ${idle.join(', ')}.` : ''}`);
+    slices.note(`${found.name ? `No result keeps all bounds: the slices go through ${found.name}. ` : ''}${metric.name} as the model predicts it, through ${pointText(base, feed.study)}. The dots are tried settings, whose other parameters differ; far ones are left out.${idle.length ? ` Not active there: ${idle.join(', ')}.` : ''}`);
   }
 
   const readMap = refresher(
