@@ -263,6 +263,22 @@ async function eachMetric(site) {
   });
 }
 
+// The last plate is in the model once all its trials have results, although no further trial is asked for.
+async function lastPlate(site) {
+  await site.api.create({ id: 'last-plate', metric: { name: 'yield', goal: 'maximize' }, seed: 3, domain: { type: 'candidates', points: [...Array(30).keys()].map((i) => [i / 10]) } });
+  const measured = (trials) => trials.map((t) => ({ trial: t.id, value: Math.sin(t.point[0]) }));
+  await site.api.tell('last-plate', measured(await site.api.ask('last-plate', 8, 'w')));
+  const plate = measured(await site.api.ask('last-plate', 8, 'w'));
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/last-plate/model`);
+    const known = (values) => page.waitForSelector(`.facts div:has(dt:has-text("values in the model")) dd:text-is("${values}")`);
+    await known(8);
+    await site.api.tell('last-plate', plate.slice(0, 5));
+    await site.api.tell('last-plate', plate.slice(5));
+    await known(16);
+  });
+}
+
 // Ranges of metrics and parameters: the server filters, the address has them, and the file of the view keeps them.
 async function ranged(site) {
   const { items } = await site.api.get('/v1/studies/training/trials?limit=1000');
@@ -425,4 +441,5 @@ export const tests = {
   'answers: bounds that must be kept': bounds,
   'answers: results that keep no bounds': outOfBounds,
   'answers: what matters for each metric': eachMetric,
+  'answers: the model knows the last plate': lastPlate,
 };

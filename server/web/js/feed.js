@@ -68,12 +68,9 @@ export class Feed {
   }
 
   async read() {
-    const before = this.study;
-    const now = (this.study = await get(studyPath(this.id), this.signal));
+    this.study = await get(studyPath(this.id), this.signal);
     this.emit('shown');
-    // While no trial is being measured, answers about the model include every result.
-    const complete = now.trials_pending === 0;
-    if (before && complete && (before.trials_pending > 0 || before.observations !== now.observations)) this.emit('model');
+    if (!this.study.trials_pending) this.emit('model'); // which now includes every result
   }
 
   touch(topics) {
