@@ -5,6 +5,7 @@
 #include "server/data/study_space.h"
 #include "server/study/engine_lane.h"
 #include "server/study/failures.h"
+#include "server/study/insight_cache.h"
 #include "server/study/queries.h"
 #include "server/study/requests.h"
 
@@ -154,8 +155,33 @@ static bool filter_arms(uint32_t *arms, const uint32_t *ranked, size_t n, const 
     return true;
 }
 
+/* All arms in this order. They are kept, because the next page needs them again. NULL: the request has been answered. */
+static const uint32_t *ranking(study *s, const question *q, candidate_order order)
+{
+    size_t n = q->source.candidates;
+    bandit_description about;
+    bandit_engine_describe(s->engine.engine, &about);
+    int64_t batch = q->has_begun ? (int64_t)about.batch : -1;
+    const uint32_t *kept = insight_cache_ranking(s->engine.insights, batch, order, n);
+    if (kept)
+        return kept;
+    double *keys = malloc((n ? n : 1) * sizeof *keys);
+    bool evaluated = keys && take_keys(keys, n, s, q, order);
+    uint32_t *arms = evaluated ? ranking_of(keys, n) : NULL;
+    free(keys);
+    if (keys && !evaluated) {
+        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
+        return NULL;
+    }
+    if (!arms || !insight_cache_keep_ranking(&s->engine.insights, batch, order, arms, n)) {
+        reply_store_problem(q->request, STORE_NO_MEMORY);
+        return NULL;
+    }
+    return arms;
+}
+
 /* Fills in the range->n listed arms. False: the request has been answered. */
-static bool choose_arms(uint32_t *arms, const study *s, const question *q, candidate_range *range)
+static bool choose_arms(uint32_t *arms, study *s, const question *q, candidate_range *range)
 {
     size_t all = q->source.candidates;
     if (range->order == ORDER_NUMBER && range->filtered) {
@@ -175,26 +201,18 @@ static bool choose_arms(uint32_t *arms, const study *s, const question *q, candi
                       q->source.config->wire->algorithm.name);
         return false;
     }
-    double *keys = malloc((all ? all : 1) * sizeof *keys);
-    bool evaluated = keys && take_keys(keys, all, s, q, range->order);
-    size_t top = range->filtered ? all : (size_t)range->first + range->n;
-    uint32_t *ranked = evaluated ? ranking_of(keys, all, top) : NULL;
-    bool filtered = true;
-    free(keys);
-    if (ranked && range->filtered) {
-        range->more = false;
-        filtered = filter_arms(arms, ranked, all, s, q, range);
-        if (!filtered)
-            reply_store_problem(q->request, STORE_NO_MEMORY);
-    } else if (ranked) {
+    const uint32_t *ranked = ranking(s, q, range->order);
+    if (!ranked)
+        return false;
+    if (!range->filtered) {
         memcpy(arms, ranked + range->first, range->n * sizeof *arms);
-    } else if (evaluated || !keys) {
-        reply_store_problem(q->request, STORE_NO_MEMORY);
-    } else {
-        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
+        return true;
     }
-    free(ranked);
-    return ranked != NULL && filtered;
+    range->more = false;
+    if (filter_arms(arms, ranked, all, s, q, range))
+        return true;
+    reply_store_problem(q->request, STORE_NO_MEMORY);
+    return false;
 }
 
 static void answer_candidates(const question *q, const candidate_range *range, const uint32_t *arms,

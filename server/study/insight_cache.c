@@ -11,6 +11,11 @@ struct insight_cache {
     struct {
         char *key, *text;
     } entries[ENTRIES];
+    struct {
+        int order;
+        uint32_t *arms; /* NULL: none */
+        size_t n;
+    } ranking;
 };
 
 static void forget(insight_cache *cache)
@@ -21,6 +26,19 @@ static void forget(insight_cache *cache)
         cache->entries[i].key = cache->entries[i].text = NULL;
     }
     cache->n = cache->next = 0;
+    free(cache->ranking.arms);
+    cache->ranking.arms = NULL;
+}
+
+/* Makes it ready for answers of this batch. NULL: out of memory. */
+static insight_cache *begin(insight_cache **cache, int64_t batch)
+{
+    if (!*cache && !(*cache = calloc(1, sizeof **cache)))
+        return NULL;
+    if ((*cache)->batch != batch)
+        forget(*cache);
+    (*cache)->batch = batch;
+    return *cache;
 }
 
 const char *insight_cache_find(const insight_cache *cache, int64_t batch, const char *key)
@@ -33,12 +51,9 @@ const char *insight_cache_find(const insight_cache *cache, int64_t batch, const 
 
 void insight_cache_keep(insight_cache **cache, int64_t batch, const char *key, const char *text)
 {
-    if (!*cache && !(*cache = calloc(1, sizeof **cache)))
+    insight_cache *c = begin(cache, batch);
+    if (!c)
         return;
-    insight_cache *c = *cache;
-    if (c->batch != batch)
-        forget(c);
-    c->batch = batch;
     char *own_key = strdup(key), *own_text = strdup(text);
     if (!own_key || !own_text) {
         free(own_key);
@@ -52,6 +67,26 @@ void insight_cache_keep(insight_cache **cache, int64_t batch, const char *key, c
     }
     c->entries[at].key = own_key;
     c->entries[at].text = own_text;
+}
+
+const uint32_t *insight_cache_ranking(const insight_cache *cache, int64_t batch, int order, size_t n)
+{
+    bool found = cache && cache->batch == batch && cache->ranking.order == order && cache->ranking.n == n;
+    return found ? cache->ranking.arms : NULL;
+}
+
+bool insight_cache_keep_ranking(insight_cache **cache, int64_t batch, int order, uint32_t *arms, size_t n)
+{
+    insight_cache *c = begin(cache, batch);
+    if (!c) {
+        free(arms);
+        return false;
+    }
+    free(c->ranking.arms);
+    c->ranking.order = order;
+    c->ranking.arms = arms;
+    c->ranking.n = n;
+    return true;
 }
 
 void insight_cache_free(insight_cache *cache)

@@ -25,6 +25,7 @@ def answers(client, study, asked, several):
         found[-1]["predict"] = client.predict(study, **asked)
         for order in ("mean", "pulls"):
             items = client.items(f"/v1/studies/{study}/candidates?sort={order}")
+            assert items == client.items(f"/v1/studies/{study}/candidates?sort={order}", limit=7)
             found[-1][order] = [item for item in items if item["pulls"] > 0]  # in a space a pick is one as well
     assert found[0] == found[1]
     return found[0]
