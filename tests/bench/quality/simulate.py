@@ -24,7 +24,7 @@ import time
 TRIALS, PLATES = 200, 5
 BUDGETS = (25, 50, 100, 200)
 SCALE_TRIALS, SCALE_SECONDS = 10000, 600  # of CPU; what is missing is extrapolated
-CPU_SECONDS, MEMORY = 900, 4 << 30  # of a run
+CPU_SECONDS, MEMORY = 900, 12 << 30  # of a run
 WALL = 40  # the clock may show so many times the CPU seconds before a run is given up: the machine may be busy
 
 Row = collections.namedtuple("Row", "trial point value told cpu seconds recommended")
