@@ -64,7 +64,8 @@ bool engine_state_pack(unsigned char **out, size_t *size, int64_t first_trial, c
  * uses the engine. */
 void study_drop_engine(study *s);
 
-/* Frees the copy that previews are answered by. Likewise. */
+/* Frees the copy of the engine that answers between batches (preview.h). Call on the engine lane, or while no job uses
+ * the engine. */
 void study_drop_preview(study *s);
 
 /* Updates the engine's share of the memory count. Call on the engine lane. */

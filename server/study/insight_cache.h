@@ -1,5 +1,5 @@
-/* Keeps answers from one batch's model that were costly to compute. They do not change until the next batch begins.
- * Used only on the engine lane, like the engine. */
+/* Keeps what was costly to compute from one batch's model: answers, and one order of all arms. Neither changes until the
+ * next batch begins. Used only on the engine lane, like the engine. */
 #ifndef SERVER_STUDY_INSIGHT_CACHE_H
 #define SERVER_STUDY_INSIGHT_CACHE_H
 

@@ -155,7 +155,7 @@ static void run_placing(study *s, engine_job *job)
     if (p->refused.n > 0 || p->n == 0) {
         insight_cache_free(s->engine.insights); /* its answers have the keys of candidates */
         s->engine.insights = NULL;
-        study_drop_preview(s); /* so have those of its cache */
+        study_drop_preview(s); /* its cache has them as well */
         end_placing(s, p);
         return;
     }
