@@ -91,6 +91,8 @@ static bool rebuild_check_study_changed(rebuild *r, store_event *event, rebuild_
 {
     r->awaits = event->u.changed.state == STUDY_AWAITING_CANDIDATES;
     return rebuild_check_text(p, "reason", event->u.changed.reason, WIRE_MAX_REASON) &&
+           rebuild_check_best(r, p, event->u.changed.best_trial, event->u.changed.best_candidate,
+                              event->u.changed.best_value) &&
            (!event->u.changed.definition || rebuild_take_definition(r, event->u.changed.definition, p));
 }
 

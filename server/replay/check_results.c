@@ -154,17 +154,22 @@ bool rebuild_check_trial_estimated(rebuild *r, store_event *event, rebuild_probl
            check_recorded(r, true, event->u.estimated.recorded, p);
 }
 
+bool rebuild_check_best(const rebuild *r, rebuild_problem *p, int64_t trial, int64_t candidate, double value)
+{
+    if (trial < 0 || trial > r->trials)
+        return rebuild_refuse(p, "best_trial", "there is no trial %lld", (long long)trial);
+    if (candidate < 0 || (candidate >= r->candidates && trial > 0))
+        return rebuild_refuse(p, "best_candidate", "there is no candidate %lld", (long long)candidate);
+    return check_value(p, "best_value", value);
+}
+
 bool rebuild_check_trial_amended(rebuild *r, store_event *event, rebuild_problem *p)
 {
-    int64_t best = event->u.amended.best_trial, candidate = event->u.amended.best_candidate;
-    if (best < 0 || best > r->trials)
-        return rebuild_refuse(p, "best_trial", "there is no trial %lld", (long long)best);
-    if (candidate < 0 || (candidate >= r->candidates && best > 0))
-        return rebuild_refuse(p, "best_candidate", "there is no candidate %lld", (long long)candidate);
-    return rebuild_check_trial(r, p, event->u.amended.trial) &&
+    return rebuild_check_best(r, p, event->u.amended.best_trial, event->u.amended.best_candidate,
+                              event->u.amended.best_value) &&
+           rebuild_check_trial(r, p, event->u.amended.trial) &&
            check_result(event->u.amended.state, event->u.amended.has_value, event->u.amended.value, p) &&
            check_repeats(event->u.amended.repeats, p) &&
-           check_value(p, "best_value", event->u.amended.best_value) &&
            rebuild_check_text(p, "reason", event->u.amended.reason, WIRE_MAX_REASON) &&
            check_recorded(r, event->u.amended.has_value, event->u.amended.recorded, p);
 }

@@ -91,4 +91,7 @@ bool rebuild_check_observation_amended(rebuild *r, store_event *event, rebuild_p
 
 bool rebuild_check_cost(double cost, rebuild_problem *p);
 
+/* The best result of a trial, as an entry has it; trial 0: there is none. */
+bool rebuild_check_best(const rebuild *r, rebuild_problem *p, int64_t trial, int64_t candidate, double value);
+
 #endif

@@ -26,6 +26,11 @@ static store_status apply_study_changed(store *s, study_record *study, const sto
                                         store_error *err)
 {
     study->state = event->u.changed.state;
+    if (event->u.changed.finds_best) {
+        study->best_trial = event->u.changed.best_trial;
+        study->best_candidate = event->u.changed.best_candidate;
+        study->best_value = event->u.changed.best_value;
+    }
     return s->backend->study_describe(s, study, event->u.changed.definition, event->u.changed.reason, err);
 }
 

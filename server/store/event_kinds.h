@@ -68,16 +68,17 @@ extern const event_kind event_text;             /* NULL is copied as "" */
 extern const event_kind event_text_unless_null; /* left out when it is NULL */
 extern const event_kind event_text_unless_empty;
 extern const event_kind event_integer;
-extern const event_kind event_integer_or_0;  /* 0 if an older entry does not have it */
-extern const event_kind event_repeats;       /* at least 1; 1 if it is missing; 0 is copied as 1 */
-extern const event_kind event_repeats_or_0;  /* at least 1; left out when it is 0 */
-extern const event_kind event_attempt;       /* int32_t, at least 1 */
-extern const event_kind event_attempt_or_0;  /* int32_t, at least 0 */
-extern const event_kind event_candidate;     /* uint32_t */
-extern const event_kind event_real;          /* finite */
-extern const event_kind event_real_unless_0; /* finite; left out when it is 0 */
-extern const event_kind event_result;        /* a finite real; copying asserts this */
-extern const event_kind event_real_or_nan;   /* NaN is null */
+extern const event_kind event_integer_or_0;     /* 0 if an older entry does not have it */
+extern const event_kind event_integer_unless_0; /* left out when it is 0 */
+extern const event_kind event_repeats;          /* at least 1; 1 if it is missing; 0 is copied as 1 */
+extern const event_kind event_repeats_or_0;     /* at least 1; left out when it is 0 */
+extern const event_kind event_attempt;          /* int32_t, at least 1 */
+extern const event_kind event_attempt_or_0;     /* int32_t, at least 0 */
+extern const event_kind event_candidate;        /* uint32_t */
+extern const event_kind event_real;             /* finite */
+extern const event_kind event_real_unless_0;    /* finite; left out when it is 0 */
+extern const event_kind event_result;           /* a finite real; copying asserts this */
+extern const event_kind event_real_or_nan;      /* NaN is null */
 extern const event_kind event_result_if; /* a result; left out, and NaN, unless the bool `other` is true */
 extern const event_kind event_real_if_trial; /* 0 unless the int64_t `other` is a trial's number */
 extern const event_kind event_boolean;

@@ -20,6 +20,7 @@ _Static_assert(sizeof(size_t) == sizeof(int64_t), "lengths of arrays are either"
 #define TEXT_UNLESS_EMPTY(member)         &event_text_unless_empty, AT(const char *, member), 0, NULL
 #define INTEGER(member)                   &event_integer, AT(int64_t, member), 0, NULL
 #define INTEGER_OR_0(member)              &event_integer_or_0, AT(int64_t, member), 0, NULL
+#define INTEGER_UNLESS_0(member)          &event_integer_unless_0, AT(int64_t, member), 0, NULL
 #define REPEATS(member)                   &event_repeats, AT(int64_t, member), 0, NULL
 #define REPEATS_OR_0(member)              &event_repeats_or_0, AT(int64_t, member), 0, NULL
 #define ATTEMPT(member)                   &event_attempt, AT(int32_t, member), 0, NULL
@@ -57,6 +58,10 @@ static const event_member study_changed[] = {
     {"definition", TEXT_UNLESS_NULL(changed.definition)},
     {"state", STUDY_STATE(changed.state)},
     {"reason", TEXT(changed.reason)},
+    {"finds_best", BOOLEAN_UNLESS_FALSE(changed.finds_best)},
+    {"best_trial", INTEGER_UNLESS_0(changed.best_trial)},
+    {"best_candidate", INTEGER_UNLESS_0(changed.best_candidate)},
+    {"best_value", REAL_UNLESS_0(changed.best_value)},
 };
 
 static const event_member candidates_set[] = {

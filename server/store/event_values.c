@@ -127,6 +127,14 @@ static void read_integer_or_0(event_reader *r, const event_member *m, store_even
 
 const event_kind event_integer_or_0 = {write_integer, read_integer_or_0, NULL};
 
+static void write_integer_unless_0(wire_writer *w, const event_member *m, const store_event *event)
+{
+    if (*(const int64_t *)event_value(event, m->at) != 0)
+        write_integer(w, m, event);
+}
+
+const event_kind event_integer_unless_0 = {write_integer_unless_0, read_integer_or_0, NULL};
+
 static void write_repeats(wire_writer *w, const event_member *m, const store_event *event)
 {
     if (*(const int64_t *)event_value(event, m->at) != 1)

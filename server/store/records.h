@@ -269,6 +269,9 @@ typedef struct store_event {
             const char *definition; /* NULL: unchanged */
             study_state state;
             const char *reason;
+            bool finds_best; /* bounds have changed, and so has the best result of a trial: */
+            int64_t best_trial, best_candidate; /* 0, 0 and 0: no result keeps the bounds */
+            double best_value;
         } changed;
         struct {
             int64_t content; /* of a finished upload; 0: dropped, since a later event replaces it */

@@ -6,6 +6,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/data/study_view.h"
+#include "server/study/amend.h"
 #include "server/study/engine_lane.h"
 #include "server/study/requests.h"
 #include "server/study/turn_end.h"
@@ -32,14 +33,12 @@ static void take_text(char **field, char **given)
 
 /* Changes the value of an existing bound. Bounds cannot be added or removed, because they determine which metrics are
  * modelled, and how. */
-static void patch_bound(wire_number *bound, const wire_number *given, bool allowed, const char *pointer,
+static void patch_bound(wire_number *bound, const wire_number *given, const char *pointer,
                         wire_errors *errors)
 {
     if (!given->given)
         return;
-    if (!allowed)
-        wire_errors_add(errors, pointer, "can be changed only in a study with several objectives");
-    else if (!bound->given)
+    if (!bound->given)
         wire_errors_add(errors, pointer, "the metric has no such bound, and none can be added");
     else
         *bound = *given;
@@ -63,10 +62,8 @@ static void patch_metrics(wire_study *definition, const wire_study_patch *patch,
                             "applies to several objectives only");
         else if (change->threshold.given)
             metric->threshold = change->threshold;
-        patch_bound(&metric->at_least, &change->at_least, several, log_format("/metrics/%zu/at_least", i),
-                    errors);
-        patch_bound(&metric->at_most, &change->at_most, several, log_format("/metrics/%zu/at_most", i),
-                    errors);
+        patch_bound(&metric->at_least, &change->at_least, log_format("/metrics/%zu/at_least", i), errors);
+        patch_bound(&metric->at_most, &change->at_most, log_format("/metrics/%zu/at_most", i), errors);
     }
 }
 
@@ -188,6 +185,28 @@ static void replace_config(study *s, study_config *config)
     remembered_forget(s);
 }
 
+/* Does the patch change which results can be the best one? */
+static bool changes_best(const study *s, const wire_study_patch *patch)
+{
+    bool bounds = false;
+    for (size_t i = 0; i < patch->n_metrics; i++)
+        bounds |= patch->metrics[i].at_least.given || patch->metrics[i].at_most.given;
+    return bounds && s->config->n_objectives == 1;
+}
+
+/* Finds the best trial by the new bounds, and its candidate (0: there is none). */
+static store_status find_best(study *s, int64_t *candidate)
+{
+    store_status status = study_find_best(s);
+    *candidate = 0;
+    s->knows_best_imported = false;
+    if (status == STORE_OK && s->best_trial > 0) {
+        const trial *best = study_recall_trial(s, s->best_trial, &status);
+        *candidate = best ? best->candidate : 0;
+    }
+    return status;
+}
+
 bool study_has_other_names(const study *s, char *const *names, size_t n)
 {
     const wire_study *wire = s->config->wire;
@@ -252,6 +271,8 @@ typedef struct patched_view {
     const study *s;
     const char *definition;
     study_state state;
+    bool finds_best;
+    int64_t best_candidate;
     int64_t now;
     wire_writer w;
     store_status status;
@@ -265,6 +286,11 @@ static void show_patched(void *arg, const store_study *row)
     shown.state = v->state;
     if (v->state != v->s->state)
         shown.state_reason = "";
+    if (v->finds_best) {
+        shown.best_trial = v->s->best_trial;
+        shown.best_candidate = v->best_candidate;
+        shown.best_value = v->s->best_value;
+    }
     shown.updated_at = v->now;
     v->status = study_view_encode(&v->w, v->s->app->store, v->s->app->definitions, &shown);
 }
@@ -305,16 +331,23 @@ void study_patch(study *s, study_request *request)
     }
     view.definition = definition;
     view.state = state;
-    store_status stored = store_read_study(s->app->store, s->id, show_patched, &view, &error);
+    view.finds_best = changes_best(s, patch);
+    replace_config(s, config);
+    store_status stored = view.finds_best ? find_best(s, &view.best_candidate) : STORE_OK;
+    if (stored == STORE_OK)
+        stored = store_read_study(s->app->store, s->id, show_patched, &view, &error);
     if (stored == STORE_OK)
         stored = view.status;
     if (stored != STORE_OK) {
+        commit_fail(s->commit, stored); /* the memory is ahead of the log, so the study is loaded again */
         reply_store_problem(request, stored);
-        study_config_free(config);
         goto out;
     }
-    study_set_state(s, state, state == s->state ? s->state_reason : "", definition);
-    replace_config(s, config);
+    const char *reason = state == s->state ? s->state_reason : "";
+    if (view.finds_best)
+        study_set_bounds(s, state, reason, definition, view.best_candidate);
+    else
+        study_set_state(s, state, reason, definition);
     if (renews && s->batches > 0)
         study_renew_engine(s); /* picks depend on thresholds and bounds, and some algorithms on the horizon */
     commit_hold(s->commit, request);

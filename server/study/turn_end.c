@@ -21,20 +21,38 @@ int64_t study_horizon(const study *s)
     return s->config->wire->horizon.given ? s->config->wire->horizon.value : INT64_MAX;
 }
 
-void study_set_state(study *s, study_state state, const char *reason, const char *definition)
+/* Sets the state, and records the event with it. */
+static void set_state(study *s, store_event *event, study_state state, const char *reason)
 {
     size_t n = strnlen(reason, sizeof s->state_reason - 1);
     study_tell_state(s, state, reason);
     s->state = state;
     memmove(s->state_reason, reason, n); /* memmove, because `reason` may be state_reason */
     s->state_reason[n] = '\0';
-    store_event event = {.type = EVENT_STUDY_CHANGED, .time = clock_now()};
-    event.u.changed.definition = definition;
-    event.u.changed.state = state;
-    event.u.changed.reason = reason;
-    commit_record(s->commit, &event);
+    event->type = EVENT_STUDY_CHANGED;
+    event->time = clock_now();
+    event->u.changed.state = state;
+    event->u.changed.reason = reason;
+    commit_record(s->commit, event);
     log_event(LOG_INFO, "study_state", "study", s->id, "state", study_state_name(state), "reason",
               *reason ? reason : NULL, NULL);
+}
+
+void study_set_state(study *s, study_state state, const char *reason, const char *definition)
+{
+    store_event event = {.u.changed = {.definition = definition}};
+    set_state(s, &event, state, reason);
+}
+
+void study_set_bounds(study *s, study_state state, const char *reason, const char *definition,
+                      int64_t best_candidate)
+{
+    store_event event = {.u.changed = {.definition = definition,
+                                       .finds_best = true,
+                                       .best_trial = s->best_trial,
+                                       .best_candidate = best_candidate,
+                                       .best_value = s->best_value}};
+    set_state(s, &event, state, reason);
 }
 
 void study_after_turn(study *s)

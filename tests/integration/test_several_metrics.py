@@ -397,6 +397,59 @@ def test_goals_change_while_running():
         assert (status, out) == (0, ""), (status, out, err)
 
 
+def test_the_search_keeps_a_bound_that_has_changed(server):
+    """The value grows with x, and so does what is bounded."""
+    client = server.client()
+    study = create(client, LINE, Y, TOX).json["id"]
+    points = []
+    for bound in (2, 1):
+        patched(client, study, {"name": "tox", "at_most": bound})
+        for _ in range(8):
+            (trial,) = client.ask(study, wait_seconds=30)["trials"]
+            points.append(trial["parameters"]["x"])
+            client.tell(study, [{"trial": trial["id"], "values": {"y": points[-1], "tox": 4 * points[-1]}}])
+    assert 0.49 < max(x for x in points[:8] if x <= 0.5), points
+    assert all(x <= 0.26 for x in points[9:]), points
+    assert 0.249 < client.study(study)["best"]["value"] <= 0.25, points
+
+
+NEW_BOUNDS = {
+    2: ("trial", 1),
+    0.6: ("trial", 3),
+    1.7: ("observation", 1),
+    0.1: None,
+    1: ("trial", 2),
+}
+
+
+def test_bounds_of_one_objective_change_while_running():
+    """The best result is found again, among trials and imports, and the log says which it is."""
+    with Server() as server:
+        client = server.client()
+        study = create(client, LINE, Y, TOX).json["id"]
+        tell_values(client, study, [Y, TOX], [(3, 2), (2, 0.9), (1, 0.5)])
+        import_values(client, study, [Y, TOX], [(2.5, 1.5)])
+        for bound, best in NEW_BOUNDS.items():
+            changed = patched(client, study, {"name": "tox", "at_most": bound}).json
+            assert changed["metrics"][1]["at_most"] == bound
+            for shown in (changed["best"], client.study(study)["best"], client.read(study, "best")["observed"]):
+                assert (shown[best[0]] == best[1]) if best else (shown is None), (bound, shown)
+        best = client.study(study)["best"]
+        server.kill()
+        server.start()
+        client = server.client()
+        assert client.study(study)["best"] == best
+        copy = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+        fork = client.post(f"/v1/studies/{study}/fork", {"id": "fork"})
+        assert fork.json["best"] == best, fork
+        with Server() as other:
+            made = other.client().post("/v1/studies", copy, content_type="application/x-ndjson")
+            assert made.json["best"] == best, made
+        server.stop()
+        status, out, err = run_to_end("check", "--quiet", "--db", str(server.db))
+        assert (status, out) == (0, ""), (status, out, err)
+
+
 def test_a_study_from_before_the_rule_of_the_reference_stays_without(server):
     """By the lower quartile, an end of ZDT2's front is lost when most of the tried points are good."""
     client = server.client()
@@ -443,7 +496,8 @@ def test_refused_goals(server):
     rules = {"stop_when": [{"rule": "target", "value": 1}]}
     refusal(client.request("PATCH", f"/v1/studies/{study}", rules), 422, "/stop_when")
     one = create(client, LIST, {"name": "currin", "goal": "minimize"}, SUM).json["id"]
-    refusal(patched(client, one, {"name": "sum", "at_most": 1}), 422, "/metrics/0/at_most")
+    refusal(patched(client, one, {"name": "sum", "at_least": 1}), 422, "/metrics/0/at_least")
+    refusal(patched(client, one, {"name": "currin", "threshold": 1}), 422, "/metrics/0/threshold")
     bare = create(client, LIST, {"name": "branin", "goal": "minimize"}, {"name": "currin", "goal": "minimize"}).json["id"]
     refusal(patched(client, bare, {"name": "currin", "threshold": 1}), 422, "/metrics")
     assert patched(client, bare, {"name": "currin", "threshold": 1}, {"name": "branin", "threshold": 1}).status == 200

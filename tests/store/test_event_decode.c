@@ -20,7 +20,10 @@ typedef struct entry {
 
 static const entry entries[] = {
     {"study_created", "{'id':'a','definition':'{}','state':'active'}", ""},
-    {"study_changed", "{'definition':'{}','state':'paused','reason':''}", "definition"},
+    {"study_changed",
+     "{'definition':'{}','state':'paused','reason':'','finds_best':true,'best_trial':1,'best_candidate':2,"
+     "'best_value':0.5}",
+     "definition finds_best best_trial best_candidate best_value"},
     {"candidates_set", "{'content':1,'count':3,'dimension':2,'digest':'00'}", ""},
     {"candidates_added", "{'first':3,'dimension':2,'rows':[[0,1],[2,3]]}", ""},
     {"candidates_retired", "{'candidates':[0,2]}", ""},

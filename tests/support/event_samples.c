@@ -64,6 +64,11 @@ const event_sample event_samples[] = {
            .definition = "", .state = STUDY_ERROR, .reason = ""),
     SAMPLE("study_changed.texts", EVENT_STUDY_CHANGED, changed,
            .definition = MALFORMED, .state = STUDY_ERROR, .reason = ESCAPES),
+    SAMPLE("study_changed.best", EVENT_STUDY_CHANGED, changed,
+           .definition = "{\"seed\":2}", .state = STUDY_ACTIVE,
+           .finds_best = true, .best_trial = 7, .best_candidate = 3, .best_value = -1.5),
+    SAMPLE("study_changed.no_best", EVENT_STUDY_CHANGED, changed,
+           .definition = "{\"seed\":2}", .state = STUDY_ACTIVE, .finds_best = true),
 
     SAMPLE("candidates_set", EVENT_CANDIDATES_SET, candidates,
            .content = 12, .count = 1000000, .dimension = 20, .digest = "0123456789abcdef"),

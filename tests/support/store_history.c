@@ -382,6 +382,14 @@ static store_event draw_of_trial(history *h, int64_t i)
     event.u.changed.state = draw(h, 2) ? STUDY_ACTIVE : STUDY_PAUSED;
     event.u.changed.definition = draw(h, 2) ? "{\"lambda\": 1.00}" : NULL;
     event.u.changed.reason = draw(h, 2) ? "asked to" : "";
+    event.u.changed.finds_best = draw(h, 2) == 0;
+    if (event.u.changed.finds_best && draw(h, 2) == 0)
+        h->has_best = false;
+    if (event.u.changed.finds_best && h->has_best) {
+        event.u.changed.best_trial = h->best_trial + 1;
+        event.u.changed.best_candidate = h->candidate[h->best_trial];
+        event.u.changed.best_value = h->best;
+    }
     return event;
 }
 
