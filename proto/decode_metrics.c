@@ -170,10 +170,28 @@ size_t wire_count_objectives(const wire_study *study)
     return n;
 }
 
+bool wire_has_bounds(const wire_study *study)
+{
+    bool some = false;
+    for (size_t i = 0; i < study->n_metrics; i++)
+        some |= study->metrics[i].at_least.given || study->metrics[i].at_most.given;
+    return some;
+}
+
 bool wire_has_several(const wire_study *study)
 {
-    const wire_metric *first = wire_objective(study);
-    return wire_modelled_metrics(study, NULL) > 1 || first->at_least.given || first->at_most.given;
+    return wire_modelled_metrics(study, NULL) > 1 || wire_has_bounds(study);
+}
+
+bool wire_keeps_bounds(const wire_metric *const *metrics, const double *values, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        const wire_metric *metric = metrics[j];
+        if ((metric->at_least.given && values[j] < metric->at_least.value) ||
+            (metric->at_most.given && values[j] > metric->at_most.value))
+            return false;
+    }
+    return true;
 }
 
 void wire_fill_metrics(wire_object *definition, wire_study *study)

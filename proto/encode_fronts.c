@@ -1,14 +1,6 @@
 #include "proto/encode.h"
 #include "proto/fronts.h"
 
-static bool has_bounds(const wire_study *definition)
-{
-    for (size_t i = 0; i < definition->n_metrics; i++)
-        if (definition->metrics[i].at_least.given || definition->metrics[i].at_most.given)
-            return true;
-    return false;
-}
-
 /* "values": {name: value} or {name: {"mean", "std"}} */
 static void encode_values(wire_writer *w, const wire_study *definition, const double *values,
                           const double *stds)
@@ -39,7 +31,7 @@ static void encode_members(wire_writer *w, const wire_study *definition, const w
         wire_integer_member(w, "observation", point->observation);
     wire_arm_members(w, point->candidate, point->key, point->space, point->parameters);
     encode_values(w, definition, point->values, point->stds);
-    if (point->stds && has_bounds(definition))
+    if (point->stds && wire_has_bounds(definition))
         wire_real_member(w, "feasible_probability", point->feasible);
     if (point->stds)
         wire_integer_member(w, "pulls", point->pulls);
@@ -152,7 +144,7 @@ void wire_encode_all_predictions(wire_writer *w, const wire_study *definition,
             wire_object_end(w);
         }
         wire_object_end(w);
-        if (has_bounds(definition))
+        if (wire_has_bounds(definition))
             wire_real_member(w, "feasible_probability", feasible[i]);
         wire_object_end(w);
     }

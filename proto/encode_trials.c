@@ -42,13 +42,31 @@ static void encode_cost(wire_writer *w, double cost)
         wire_real_member(w, "cost", cost);
 }
 
-static void encode_told_with(wire_writer *w, const wire_metric *objective, double value, const char *recorded,
-                             int64_t repeats, const char *metadata)
+/* "feasible": whether the value and what was recorded with it keep all bounds; left out if there are no bounds. */
+static void encode_feasible(wire_writer *w, const wire_study *definition, double value, const char *recorded)
 {
+    const wire_metric *metrics[WIRE_MAX_MODELLED];
+    double values[WIRE_MAX_MODELLED] = {value};
+    if (!wire_has_bounds(definition))
+        return;
+    size_t n = wire_modelled_metrics(definition, metrics);
+    w->failed |= n > 1 && !wire_read_recorded(recorded, metrics + 1, n - 1, values + 1);
+    if (w->failed)
+        return;
+    wire_key(w, "feasible");
+    wire_boolean(w, wire_keeps_bounds(metrics, values, n));
+}
+
+static void encode_told_with(wire_writer *w, const wire_study *definition, bool has_value, double value,
+                             const char *recorded, int64_t repeats, const char *metadata)
+{
+    const wire_metric *objective = wire_objective(definition);
     if (recorded && *recorded && strncmp(recorded, "{\"\":", 4) != 0) {
         wire_key(w, "values");
         wire_encode_values(w, objective, value, recorded);
     }
+    if (has_value)
+        encode_feasible(w, definition, value, recorded);
     wire_encode_std_errors(w, objective, recorded);
     if (repeats > 1)
         wire_integer_member(w, "repeats", repeats);
@@ -75,7 +93,7 @@ static void encode_members(wire_writer *w, const wire_trial *trial)
         wire_time_member(w, "lease_expires_at", trial->lease_expires_at);
     if (trial->has_value)
         wire_real_member(w, "value", trial->value);
-    encode_told_with(w, trial->objective, trial->value, trial->recorded,
+    encode_told_with(w, trial->definition, trial->has_value, trial->value, trial->recorded,
                      trial->has_value ? trial->repeats : 1, trial->metadata);
     encode_cost(w, trial->cost);
     wire_optional_string(w, "reason", trial->reason);
@@ -118,7 +136,7 @@ static void encode_late_result(wire_writer *w, const wire_late_result *late)
     wire_object_begin(w);
     wire_integer_member(w, "attempt", late->attempt);
     wire_real_member(w, "value", late->value);
-    encode_told_with(w, late->objective, late->value, late->recorded, late->repeats, late->metadata);
+    encode_told_with(w, late->definition, true, late->value, late->recorded, late->repeats, late->metadata);
     encode_cost(w, late->cost);
     wire_time_member(w, "told_at", late->told_at);
     wire_object_end(w);
@@ -129,7 +147,7 @@ static void encode_estimate(wire_writer *w, const wire_late_result *estimate)
     wire_key(w, "estimate");
     wire_object_begin(w);
     wire_real_member(w, "value", estimate->value);
-    wire_encode_std_errors(w, estimate->objective, estimate->recorded);
+    wire_encode_std_errors(w, wire_objective(estimate->definition), estimate->recorded);
     wire_time_member(w, "estimated_at", estimate->told_at);
     wire_object_end(w);
 }
@@ -144,7 +162,7 @@ static void encode_amended(wire_writer *w, const wire_amended *amended)
     wire_string_member(w, "state", amended->state);
     if (amended->has_value)
         wire_real_member(w, "value", amended->value);
-    encode_told_with(w, amended->objective, amended->value, amended->recorded,
+    encode_told_with(w, amended->definition, amended->has_value, amended->value, amended->recorded,
                      amended->has_value ? amended->repeats : 1, NULL);
     wire_optional_string(w, "reason", amended->was_reason);
     wire_object_end(w);
@@ -198,7 +216,8 @@ void wire_encode_imported(wire_writer *w, const wire_imported *imported)
         wire_point_member(w, imported->point, imported->dimension);
     if (imported->has_value)
         wire_real_member(w, "value", imported->value);
-    encode_told_with(w, imported->objective, imported->value, imported->recorded, imported->repeats, NULL);
+    encode_told_with(w, imported->definition, imported->has_value, imported->value, imported->recorded,
+                     imported->repeats, NULL);
     encode_cost(w, imported->cost);
     wire_optional_string(w, "reason", imported->reason);
     wire_time_member(w, "imported_at", imported->imported_at);

@@ -21,13 +21,13 @@ typedef struct wire_trial {
     int64_t lease_expires_at; /* ms; 0: left out */
     bool has_value;
     double value;
-    const wire_metric *objective; /* with recorded values: its name */
-    const char *recorded;         /* values of recorded metrics, a JSON object's text; "" or NULL: none */
-    int64_t repeats;              /* of the value; 0 and 1 are left out */
-    double cost;                  /* 0 is left out */
-    const char *metadata;         /* JSON object text; "" or NULL: left out */
-    const char *reason;           /* "" or NULL: left out */
-    int64_t told_at;              /* ms; 0: left out */
+    const wire_study *definition; /* with its metrics */
+    const char *recorded; /* all values but the first objective's, a JSON object's text; "" or NULL: none */
+    int64_t repeats;      /* of the value; 0 and 1 are left out */
+    double cost;          /* 0 is left out */
+    const char *metadata; /* JSON object text; "" or NULL: left out */
+    const char *reason;   /* "" or NULL: left out */
+    int64_t told_at;      /* ms; 0: left out */
 } wire_trial;
 
 void wire_encode_trial(wire_writer *w, const wire_trial *trial);
@@ -44,7 +44,7 @@ typedef struct wire_attempt {
 typedef struct wire_late_result {
     int32_t attempt;
     double value;
-    const wire_metric *objective;
+    const wire_study *definition;
     const char *recorded, *metadata; /* as of wire_trial */
     int64_t repeats;
     double cost; /* 0 is left out */
@@ -59,7 +59,7 @@ typedef struct wire_amended {
     bool has_value;
     double value;
     int64_t repeats; /* of the value; 1 is left out */
-    const wire_metric *objective;
+    const wire_study *definition;
     const char *recorded, *was_reason;
 } wire_amended;
 
@@ -101,7 +101,7 @@ typedef struct wire_imported {
     const double *parameters;
     bool has_value;
     double value;
-    const wire_metric *objective; /* with `recorded`, as of wire_trial */
+    const wire_study *definition; /* with `recorded`, as of wire_trial */
     const char *recorded;
     int64_t repeats;    /* 1 is left out */
     double cost;        /* 0 is left out */

@@ -264,6 +264,9 @@ size_t wire_modelled_metrics(const wire_study *study, const wire_metric **out);
 size_t wire_count_objectives(const wire_study *study);
 /* Are several metrics modelled, or does the only objective have bounds? */
 bool wire_has_several(const wire_study *study);
+bool wire_has_bounds(const wire_study *study);
+/* Do these values of n metrics keep all of their bounds? */
+bool wire_keeps_bounds(const wire_metric *const *metrics, const double *values, size_t n);
 
 /* algorithms: the names that an algorithm may have, then NULL. */
 wire_status wire_decode_study(wire_study **out, const char *body, size_t size, const char *const *algorithms,

@@ -42,7 +42,6 @@ static void take_study(void *arg, const store_study *row)
     l->status = definition_cache_read(&l->definition, l->definitions, row->definition);
     if (l->status == STORE_OK)
         l->of = (trial_context){.definition = l->definition,
-                                .objective = wire_objective(l->definition),
                                 .listed = row->reference_candidates,
                                 .width = candidate_width(l->definition)};
 }
@@ -120,7 +119,7 @@ static void take_amendment(void *arg, const store_amendment *row)
                               .has_value = row->had_value,
                               .value = row->value,
                               .repeats = row->repeats,
-                              .objective = l->of.objective,
+                              .definition = l->of.definition,
                               .recorded = strdup(row->recorded),
                               .was_reason = strdup(row->was_reason)};
     if (!amended->reason || !amended->recorded || !amended->was_reason)

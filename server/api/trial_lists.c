@@ -20,10 +20,9 @@ typedef struct listing {
     int64_t study;
     definition_cache *definitions;
     const wire_study *definition; /* from the cache */
-    const wire_metric *objective;
-    int64_t listed;    /* as in trial_context */
-    size_t width;      /* numbers per point; 0: the domain is a kernel matrix */
-    store_trial *rows; /* copies, with their strings */
+    int64_t listed;               /* as in trial_context */
+    size_t width;                 /* numbers per point; 0: the domain is a kernel matrix */
+    store_trial *rows;            /* copies, with their strings */
     size_t n, capacity;
     double *points;      /* n x width */
     bool has_keys;       /* some candidates of the study have keys */
@@ -42,7 +41,6 @@ static void take_study(void *arg, const store_study *row)
     if (l->status != STORE_OK)
         return;
     l->width = candidate_width(l->definition);
-    l->objective = wire_objective(l->definition);
 }
 
 /* Finds the request's study. False: the request has been answered. */
@@ -123,8 +121,7 @@ static void read_points(listing *l)
 /* The i-th row as answers show it; borrows from the listing. */
 static wire_trial view(const listing *l, size_t i)
 {
-    trial_context of = {
-        .definition = l->definition, .objective = l->objective, .listed = l->listed, .width = l->width};
+    trial_context of = {.definition = l->definition, .listed = l->listed, .width = l->width};
     return trial_view(&l->rows[i], &of, l->width > 0 ? l->points + i * l->width : NULL, l->keys[i].text);
 }
 
@@ -208,7 +205,7 @@ void handle_trial_list(http_request *request)
 
 /* The history of a trial; the lists own their strings. */
 typedef struct history {
-    const wire_metric *objective;
+    const wire_study *definition;
     wire_attempt *attempts;
     wire_step *steps;
     wire_late_result *late, *estimate; /* at most one estimate */
@@ -270,7 +267,7 @@ static void take_late(void *arg, const store_late_result *row)
         return;
     *late = (wire_late_result){.attempt = row->attempt,
                                .value = row->value,
-                               .objective = h->objective,
+                               .definition = h->definition,
                                .recorded = copy_text(h, row->recorded),
                                .metadata = copy_text(h, row->metadata),
                                .repeats = row->repeats,
@@ -290,7 +287,7 @@ static void take_amendment(void *arg, const store_amendment *row)
                               .has_value = row->had_value,
                               .value = row->value,
                               .repeats = row->repeats,
-                              .objective = h->objective,
+                              .definition = h->definition,
                               .recorded = copy_text(h, row->recorded),
                               .was_reason = copy_text(h, row->was_reason)};
 }
@@ -344,7 +341,7 @@ void handle_trial_get(http_request *request)
     listing l = {0};
     store_error error = {0};
     if (open_listing(&l, request)) {
-        history h = {.objective = l.objective};
+        history h = {.definition = l.definition};
         store_status status = store_read_trial(l.store, l.study, request->number, take_row, &l, &error);
         read_points(&l);
         if (status == STORE_OK)

@@ -27,7 +27,7 @@ static bool keeps_bounds(const goal *g, const store_observation *o, bool *keeps)
         return true;
     if (g->n_bounded > 1 && !wire_read_recorded(o->recorded, g->modelled + 1, g->n_bounded - 1, values + 1))
         return false;
-    *keeps = modelled_keeps_bounds(g->modelled, values, g->n_bounded);
+    *keeps = wire_keeps_bounds(g->modelled, values, g->n_bounded);
     return true;
 }
 

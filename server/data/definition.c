@@ -194,13 +194,13 @@ static void fill_metrics(study_config *config)
     config->n_modelled = wire_modelled_metrics(wire, config->modelled);
     config->n_objectives = wire_count_objectives(wire);
     config->several = wire_has_several(wire);
+    config->bounded = wire_has_bounds(wire);
     for (size_t j = 0; j < config->n_modelled; j++) {
         const wire_metric *metric = config->modelled[j];
         bool turned = metric->constraint ? !metric->at_least.given : metric->minimize;
         double low = metric->at_least.given ? metric->at_least.value : (double)-INFINITY;
         double high = metric->at_most.given ? metric->at_most.value : (double)INFINITY;
         double sign = config->signs[j] = turned ? -1.0 : 1.0;
-        config->bounded |= metric->at_least.given || metric->at_most.given;
         config->metrics[j] = (bandit_metric){.objective = !metric->constraint,
                                              .has_threshold = metric->threshold.given,
                                              .threshold = sign * metric->threshold.value,

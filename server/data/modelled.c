@@ -25,16 +25,5 @@ bool modelled_std_errors(const study_config *config, const char *recorded, doubl
 
 bool modelled_is_feasible(const study_config *config, const double *values)
 {
-    return modelled_keeps_bounds(config->modelled, values, config->n_modelled);
-}
-
-bool modelled_keeps_bounds(const wire_metric *const *metrics, const double *values, size_t n)
-{
-    for (size_t j = 0; j < n; j++) {
-        const wire_metric *metric = metrics[j];
-        if ((metric->at_least.given && values[j] < metric->at_least.value) ||
-            (metric->at_most.given && values[j] > metric->at_most.value))
-            return false;
-    }
-    return true;
+    return wire_keeps_bounds(config->modelled, values, config->n_modelled);
 }

@@ -18,6 +18,5 @@ bool modelled_std_errors(const study_config *config, const char *recorded, doubl
 
 /* Does a result with these values keep all bounds? */
 bool modelled_is_feasible(const study_config *config, const double *values);
-bool modelled_keeps_bounds(const wire_metric *const *metrics, const double *values, size_t n);
 
 #endif

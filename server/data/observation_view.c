@@ -16,7 +16,7 @@ wire_imported observation_view(const store_imported *row, const trial_context *o
                            .parameters = shown.parameters,
                            .has_value = row->has_value,
                            .value = row->value,
-                           .objective = of->objective,
+                           .definition = of->definition,
                            .recorded = row->recorded,
                            .repeats = row->repeats,
                            .cost = row->cost,

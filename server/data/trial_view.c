@@ -20,7 +20,7 @@ wire_trial trial_view(const store_trial *row, const trial_context *of, const dou
                         .lease_expires_at = row->state == TRIAL_PENDING ? row->lease_expires_at : 0,
                         .has_value = row->has_value,
                         .value = row->value,
-                        .objective = of->objective,
+                        .definition = of->definition,
                         .recorded = row->recorded,
                         .repeats = row->repeats,
                         .cost = row->cost,

@@ -8,7 +8,6 @@
 /* The study that the trials belong to. */
 typedef struct trial_context {
     const wire_study *definition;
-    const wire_metric *objective; /* of the definition */
     int64_t listed; /* the points of an enumerated space, whose numbers are shown; 0: it is open */
     size_t width;   /* numbers per point */
 } trial_context;

@@ -108,10 +108,8 @@ static void record(study *s, const store_imported *now, const char *reason, int6
 static void answer(const study *s, study_request *request, const store_imported *now)
 {
     const wire_study *definition = s->config->wire;
-    trial_context of = {.definition = definition,
-                        .objective = wire_objective(definition),
-                        .listed = s->reference_candidates,
-                        .width = candidate_width(definition)};
+    trial_context of = {
+        .definition = definition, .listed = s->reference_candidates, .width = candidate_width(definition)};
     int64_t candidate = now->candidate;
     store_error error = {0};
     store_status status = STORE_OK;

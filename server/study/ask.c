@@ -35,10 +35,8 @@ const char *study_shortage(const study *s)
 static store_status view(const study *s, const trial *t, double *point, candidate_key *key, wire_trial *out)
 {
     store_error error = {0};
-    trial_context of = {.definition = s->config->wire,
-                        .objective = s->config->objective,
-                        .listed = s->reference_candidates,
-                        .width = (size_t)s->dimension};
+    trial_context of = {
+        .definition = s->config->wire, .listed = s->reference_candidates, .width = (size_t)s->dimension};
     store_trial row = {.trial = t->id,
                        .state = t->state,
                        .batch = t->batch,

@@ -137,6 +137,23 @@ def test_standard_errors(site):
     assert amended.std_error == 0.125 and amended.std_errors == {}, amended.raw
 
 
+def test_bounds(site):
+    study = banditd.Client(site.url).create_study(
+        {
+            "metrics": [{"name": "gain", "goal": "maximize"}, {"name": "heat", "role": "constraint", "at_most": 1}],
+            "domain": {"type": "candidates", "points": [[0, 1], [1, 0], [1, 1]]},
+        }
+    )
+    (trial,) = study.ask()
+    assert trial.feasible is None
+    study.tell(trial, {"gain": 0.5, "heat": 3})
+    (shown,) = study.trials(state="completed")
+    assert shown.feasible is False and study.best()["observed"] is None, shown.raw
+    study.change(metrics=[{"name": "heat", "at_most": 4}])
+    (shown,) = study.trials(state="completed")
+    assert shown.feasible is True and study.best()["observed"]["trial"] == trial.id, shown.raw
+
+
 def test_costs(site):
     study = banditd.Client(site.url).create_study(
         {"metric": {"name": "gain", "goal": "maximize"}, "domain": {"type": "candidates", "points": [[0], [1], [2]]}}

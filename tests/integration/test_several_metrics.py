@@ -413,6 +413,25 @@ def test_the_search_keeps_a_bound_that_has_changed(server):
     assert 0.249 < client.study(study)["best"]["value"] <= 0.25, points
 
 
+def test_results_say_whether_they_keep_the_bounds(server):
+    client = server.client()
+    study = create(client, LINE, Y | {"at_least": 0}, TOX).json["id"]
+    told, failed, pending = client.ask(study, 3)["trials"]
+    assert "feasible" not in pending
+    client.tell(study, [{"trial": told["id"], "values": {"y": 1, "tox": 1.5}}, {"trial": failed["id"], "state": "failed"}])
+    changed = client.post(f"/v1/studies/{study}/trials/{told['id']}/amend", {"values": {"y": 1, "tox": 1}}).json
+    assert changed["feasible"] is True, changed
+    shown = client.get(f"/v1/studies/{study}/trials/{told['id']}").json
+    assert shown["feasible"] is True and shown["amendments"][0]["was"]["feasible"] is False, shown
+    assert all(("feasible" in trial) == ("value" in trial) for trial in client.items(f"/v1/studies/{study}/trials"))
+    changed = client.post(f"/v1/studies/{study}/trials/{told['id']}/amend", {"values": {"y": -1, "tox": 1}}).json
+    assert changed["feasible"] is False, changed
+    free = create(client, LINE, Y, {"name": "tox", "goal": "minimize"}).json["id"]
+    tell_values(client, free, [Y, TOX], [(1, 2)])
+    (told,) = client.items(f"/v1/studies/{free}/trials?state=completed")
+    assert "feasible" not in told, told
+
+
 NEW_BOUNDS = {
     2: ("trial", 1),
     0.6: ("trial", 3),
@@ -434,6 +453,9 @@ def test_bounds_of_one_objective_change_while_running():
             assert changed["metrics"][1]["at_most"] == bound
             for shown in (changed["best"], client.study(study)["best"], client.read(study, "best")["observed"]):
                 assert (shown[best[0]] == best[1]) if best else (shown is None), (bound, shown)
+            (imported,) = client.items(f"/v1/studies/{study}/observations")
+            results = [*client.items(f"/v1/studies/{study}/trials?state=completed"), imported]
+            assert [result["feasible"] for result in results] == [tox <= bound for tox in (2, 0.9, 0.5, 1.5)], (bound, results)
         best = client.study(study)["best"]
         server.kill()
         server.start()

@@ -204,6 +204,7 @@ static void test_answers(void **state)
     wire_study *s = decode_definition(SPACE("{'name':'x','type':'integer','min':0,'max':9}"));
     static const double values[] = {7};
     const wire_trial trial = {.id = 1,
+                              .definition = s,
                               .state = "pending",
                               .batch = 0,
                               .attempt = 1,

@@ -61,7 +61,10 @@ static void test_trials(void **state)
 {
     (void)state;
     static const double point[] = {0.1, 2};
+    wire_metric metric = {.name = "gain"};
+    const wire_study definition = {.metrics = &metric, .n_metrics = 1};
     const wire_trial pending = {.id = 17,
+                                .definition = &definition,
                                 .state = "pending",
                                 .batch = 3,
                                 .attempt = 1,
@@ -71,6 +74,7 @@ static void test_trials(void **state)
                                 .worker = "w1",
                                 .lease_expires_at = 1767225600000};
     const wire_trial told = {.id = 1,
+                             .definition = &definition,
                              .state = "stopped",
                              .batch = -1,
                              .attempt = 2,
@@ -119,6 +123,36 @@ static void test_trials(void **state)
     assert_written(&w, "{'trials':[],'reason':'awaiting_feedback'}");
     wire_encode_tell_answer(&w, 2, 1, 3);
     assert_written(&w, "{'accepted':2,'duplicates':1,'late':3}");
+}
+
+static void test_bounds(void **state)
+{
+    (void)state;
+    wire_metric metrics[] = {{.name = "gain"},
+                             {.name = "heat",
+                              .constraint = true,
+                              .at_least = {.given = true, .value = -1},
+                              .at_most = {.given = true, .value = 2}},
+                             {.name = "noted", .recorded = true}};
+    const wire_study definition = {.metrics = metrics, .n_metrics = 3};
+    wire_late_result late[] = {{.attempt = 1, .recorded = "{\"heat\":2.0}"},
+                               {.attempt = 2, .recorded = "{\"heat\":2.5}"},
+                               {.attempt = 3, .recorded = "{\"noted\":0.0,\"heat\":-1.5}"}};
+    for (size_t i = 0; i < 3; i++) {
+        late[i].definition = &definition;
+        late[i].told_at = 1;
+    }
+    const wire_trial without_value = {.id = 1, .definition = &definition, .state = "failed", .batch = -1};
+    const wire_history history = {.late = late, .n_late = 3};
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_trial_history(&w, &without_value, &history);
+#define TOLD_AT "'told_at':'1970-01-01T00:00:00.001Z'"
+    assert_written(&w,
+                   "{'id':1,'state':'failed','attempt':0,'candidate':0,'attempts':[],'late_results':["
+                   "{'attempt':1,'value':0.0,'values':{'gain':0.0,'heat':2.0},'feasible':true," TOLD_AT "},"
+                   "{'attempt':2,'value':0.0,'values':{'gain':0.0,'heat':2.5},'feasible':false," TOLD_AT "},"
+                   "{'attempt':3,'value':0.0,'values':{'gain':0.0,'noted':0.0,'heat':-1.5},"
+                   "'feasible':false," TOLD_AT "}]}");
 }
 
 static void test_reading(void **state)
@@ -252,8 +286,8 @@ static void test_batch_event(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_problem), cmocka_unit_test(test_trials),      cmocka_unit_test(test_reading),
-        cmocka_unit_test(test_model),   cmocka_unit_test(test_batch_event),
+        cmocka_unit_test(test_problem), cmocka_unit_test(test_trials), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_reading), cmocka_unit_test(test_model),  cmocka_unit_test(test_batch_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,11 @@ class Trial:
         return dict(self.raw.get("values") or {})
 
     @property
+    def feasible(self) -> Optional[bool]:
+        """Whether the result keeps all bounds of the study; None without bounds or without a result."""
+        return self.raw.get("feasible")
+
+    @property
     def reason(self) -> Optional[str]:
         """The reason that was reported with a state such as "failed"."""
         return self.raw.get("reason")
