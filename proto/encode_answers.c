@@ -1,5 +1,6 @@
 /* Responses to read requests: lists, the best result, predictions, the model, batches. */
 #include "proto/encode.h"
+#include "proto/fronts.h"
 
 void wire_list_begin(wire_writer *w)
 {
@@ -214,11 +215,12 @@ void wire_encode_candidate(wire_writer *w, const wire_candidate *candidate)
     else
         wire_null(w);
     wire_key(w, "posterior");
-    if (candidate->has_posterior) {
+    if (candidate->posterior) {
         wire_object_begin(w);
-        wire_real_member(w, "mean", candidate->posterior_mean);
-        wire_real_member(w, "std", candidate->posterior_std);
-        wire_real_member(w, "ucb", candidate->posterior_ucb);
+        wire_encode_prediction(w, candidate->posterior);
+        if (candidate->several)
+            wire_encode_metrics_predicted(w, candidate->several, candidate->posterior, candidate->stride,
+                                          candidate->feasible);
         wire_object_end(w);
     } else {
         wire_null(w);

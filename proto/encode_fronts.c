@@ -116,36 +116,42 @@ void wire_encode_feasible_best(wire_writer *w, const wire_study *definition, con
     wire_object_end(w);
 }
 
-static void encode_prediction(wire_writer *w, const wire_prediction *p)
+void wire_encode_prediction(wire_writer *w, const wire_prediction *p)
 {
     wire_real_member(w, "mean", p->mean);
     wire_real_member(w, "std", p->std);
     wire_real_member(w, "ucb", p->ucb);
 }
 
+void wire_encode_metrics_predicted(wire_writer *w, const wire_study *definition,
+                                   const wire_prediction *predictions, size_t stride, double feasible)
+{
+    const wire_metric *metrics[WIRE_MAX_MODELLED];
+    size_t n = wire_modelled_metrics(definition, metrics);
+    wire_key(w, "values");
+    wire_object_begin(w);
+    for (size_t j = 0; j < n; j++) {
+        wire_key(w, metrics[j]->name);
+        wire_object_begin(w);
+        wire_encode_prediction(w, &predictions[j * stride]);
+        wire_object_end(w);
+    }
+    wire_object_end(w);
+    if (wire_has_bounds(definition))
+        wire_real_member(w, "feasible_probability", feasible);
+}
+
 void wire_encode_all_predictions(wire_writer *w, const wire_study *definition,
                                  const wire_prediction *predictions, const double *feasible, size_t n)
 {
-    const wire_metric *metrics[WIRE_MAX_MODELLED];
-    size_t n_metrics = wire_modelled_metrics(definition, metrics);
     wire_object_begin(w);
     wire_key(w, "predictions");
     wire_array_begin(w);
     for (size_t i = 0; i < n; i++) {
         wire_object_begin(w);
         if (wire_count_objectives(definition) == 1)
-            encode_prediction(w, &predictions[i]);
-        wire_key(w, "values");
-        wire_object_begin(w);
-        for (size_t j = 0; j < n_metrics; j++) {
-            wire_key(w, metrics[j]->name);
-            wire_object_begin(w);
-            encode_prediction(w, &predictions[j * n + i]);
-            wire_object_end(w);
-        }
-        wire_object_end(w);
-        if (wire_has_bounds(definition))
-            wire_real_member(w, "feasible_probability", feasible[i]);
+            wire_encode_prediction(w, &predictions[i]);
+        wire_encode_metrics_predicted(w, definition, predictions + i, n, feasible[i]);
         wire_object_end(w);
     }
     wire_array_end(w);

@@ -37,6 +37,14 @@ void wire_encode_fronts(wire_writer *w, const wire_fronts *fronts);
 void wire_encode_feasible_best(wire_writer *w, const wire_study *definition, const wire_best *best,
                                const double *values, const wire_front_point *recommended);
 
+/* The members "mean", "std" and "ucb". */
+void wire_encode_prediction(wire_writer *w, const wire_prediction *p);
+
+/* The members "values": {name: {"mean", "std", "ucb"}} and, with bounds, "feasible_probability". The j-th modelled metric
+ * has predictions[j * stride]. */
+void wire_encode_metrics_predicted(wire_writer *w, const wire_study *definition,
+                                   const wire_prediction *predictions, size_t stride, double feasible);
+
 /* {"predictions": [{"values": {name: {"mean", "std", "ucb"}}, "feasible_probability"}]}; with one objective also its
  * "mean", "std" and "ucb". predictions: n for each modelled metric, the first metric's first; feasible: n. */
 void wire_encode_all_predictions(wire_writer *w, const wire_study *definition,

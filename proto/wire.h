@@ -432,11 +432,13 @@ typedef struct wire_candidate {
     size_t dimension;
     const wire_study *space; /* with parameters */
     const double *parameters;
-    bool retired;  /* left out when false */
-    int64_t pulls; /* in the model */
-    double mean;   /* of their values; null without pulls */
-    bool has_posterior;
-    double posterior_mean, posterior_std, posterior_ucb; /* "posterior": null without a model */
+    bool retired;                            /* left out when false */
+    int64_t pulls;                           /* in the model */
+    double mean;                             /* of their values; null without pulls */
+    const struct wire_prediction *posterior; /* of the first objective; NULL: null */
+    const wire_study *several;               /* with several modelled metrics: the posterior of each, */
+    size_t stride;                           /* posterior[j * stride], and */
+    double feasible;                         /* with bounds: the probability that all of them hold */
 } wire_candidate;
 
 void wire_encode_candidate(wire_writer *w, const wire_candidate *candidate);

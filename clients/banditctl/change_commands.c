@@ -64,6 +64,21 @@ exit_status command_candidates_mark(const arguments *a)
     return status;
 }
 
+/* The expected values of all modelled metrics, by name; nothing if there is only one. */
+static void print_expected_values(const json_t *candidate)
+{
+    json_t *values = json_object_get(json_object_get(candidate, "posterior"), "values");
+    const char *name;
+    json_t *expected;
+    json_object_foreach(values, name, expected)
+    {
+        char *shown = printable(name), *text = printable_value(json_object_get(expected, "mean"));
+        printf("%s=%s ", shown, text);
+        free(shown);
+        free(text);
+    }
+}
+
 static void print_candidate(const json_t *candidate, const trial_names *unused)
 {
     (void)unused;
@@ -80,6 +95,7 @@ static void print_candidate(const json_t *candidate, const trial_names *unused)
         printf("%-22s ", text);
         free(text);
     }
+    print_expected_values(candidate);
     const char *key = json_text(candidate, "key", "");
     bool retired = json_is_true(json_object_get(candidate, "retired"));
     char *text = printable(key);

@@ -14,8 +14,10 @@ const option option_table[N_OPTIONS] = {
     [OPTION_CACERT] =
         {"cacert", 0, "FILE", NULL, OPTION_TEXT, 0, 0,
          "trust the certificates in this file, in PEM, in place of the system's (BANDITD_CACERT)"},
-    [OPTION_SORT] = {"sort", 0, "ORDER", "candidate", OPTION_TEXT, 0, 0,
-                     "candidate, mean, ucb, std or pulls, the best or most first"},
+    [OPTION_SORT] =
+        {"sort", 0, "ORDER", "candidate", OPTION_TEXT, 0, 0,
+         "candidate, mean, ucb, std, pulls or feasible_probability, the best or most first; mean.NAME: by this "
+         "metric, also of ucb and std"},
     [OPTION_RETIRED] = {"retired", 0, "BOOLEAN", NULL, OPTION_TEXT, 0, 0,
                         "true: only retired candidates; false: only the others"},
     [OPTION_PULLS] = {"pulls", 0, "N", NULL, OPTION_INTEGER, 0, 1000000000,

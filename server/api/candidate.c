@@ -59,23 +59,35 @@ static void look(http_request *request, const candidate_range *wanted)
     call_study(request, study_list_candidates);
 }
 
-/* False: the request has been answered. */
-static bool read_order(candidate_order *out, http_request *request)
+/* The order that `name` begins with; if more follows, that is the name of a metric after a dot. */
+static bool take_order(candidate_range *range, const char *name)
 {
-    static const char *const names[] = {[ORDER_NUMBER] = "candidate",
-                                        [ORDER_MEAN] = "mean",
-                                        [ORDER_UCB] = "ucb",
-                                        [ORDER_STD] = "std",
-                                        [ORDER_PULLS] = "pulls"};
+    static const char *const names[CANDIDATE_ORDERS] = {
+        [ORDER_NUMBER] = "candidate", [ORDER_MEAN] = "mean",   [ORDER_UCB] = "ucb",
+        [ORDER_STD] = "std",          [ORDER_PULLS] = "pulls", [ORDER_FEASIBLE] = "feasible_probability"};
+    for (candidate_order i = ORDER_NUMBER; i < CANDIDATE_ORDERS; i++) {
+        size_t n = strlen(names[i]);
+        bool predicts = i == ORDER_MEAN || i == ORDER_UCB || i == ORDER_STD;
+        bool names_metric = predicts && strncmp(name, names[i], n) == 0 && name[n] == '.';
+        if (!names_metric && strcmp(name, names[i]) != 0)
+            continue;
+        range->order = i;
+        range->metric = names_metric ? name + n + 1 : NULL;
+        return true;
+    }
+    return false;
+}
+
+/* False: the request has been answered. */
+static bool read_order(candidate_range *range, http_request *request)
+{
     const char *name = request->query[HTTP_QUERY_SORT];
-    *out = ORDER_NUMBER;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!name || strcmp(name, names[i]) == 0) {
-            *out = (candidate_order)i;
-            return true;
-        }
-    http_answer_problem(request, 422, NULL,
-                        "query parameter 'sort' must be 'candidate', 'mean', 'ucb', 'std' or 'pulls'");
+    if (!name || take_order(range, name))
+        return true;
+    http_answer_problem(
+        request, 422, NULL,
+        "query parameter 'sort' must be 'candidate', 'pulls', 'feasible_probability', 'mean', 'ucb' or "
+        "'std', or one of the last three with a dot and the name of a metric");
     return false;
 }
 
@@ -123,8 +135,7 @@ void handle_candidate_list(http_request *request)
         list_named(request);
         return;
     }
-    if (!page_read(&p, request, true, -1) || !read_order(&range.order, request) ||
-        !read_filters(&range, request))
+    if (!page_read(&p, request, true, -1) || !read_order(&range, request) || !read_filters(&range, request))
         return;
     range.first = p.after + 1;
     range.n = p.limit;

@@ -5,6 +5,7 @@
 #include "server/data/study_space.h"
 #include "server/study/engine_lane.h"
 #include "server/study/failures.h"
+#include "server/study/fronts.h"
 #include "server/study/insight_cache.h"
 #include "server/study/queries.h"
 #include "server/study/requests.h"
@@ -44,22 +45,48 @@ static bool has_model(const study *s)
     return d.has_model;
 }
 
+/* What the answer is made of, for n arms. */
+typedef struct listed {
+    uint32_t *arms;
+    wire_candidate *shown;
+    double *rows; /* n x candidate_width */
+    candidate_key *keys;
+    wire_prediction *predictions; /* n for each modelled metric */
+    double *feasible;
+} listed;
+
+/* The arms' posteriors of all modelled metrics. False: the model cannot be evaluated. */
+static bool take_all_posteriors(listed *l, const study *s, const question *q, size_t n)
+{
+    const study_config *config = q->source.config;
+    bandit_error error = {0};
+    if (fronts_predict(s, config, l->arms, NULL, n, l->predictions, l->feasible, &error) != BANDIT_OK)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        l->shown[i].several = config->wire;
+        l->shown[i].stride = n;
+        l->shown[i].feasible = l->feasible[i];
+        if (fronts_shows(config, &l->predictions[i], n, l->feasible[i]))
+            l->shown[i].posterior = &l->predictions[i];
+    }
+    return true;
+}
+
 /* False: the model cannot be evaluated. */
-static bool take_posterior(wire_candidate *shown, const study *s, const question *q, const uint32_t *arms,
-                           size_t n)
+static bool take_posterior(listed *l, const study *s, const question *q, size_t n)
 {
     bandit_error error = {0};
     if (!has_model(s))
         return true;
+    if (q->source.config->several)
+        return take_all_posteriors(l, s, q, n);
     for (size_t i = 0; i < n; i++) {
         bandit_prediction p;
-        if (bandit_engine_predict_arms(s->engine.engine, &arms[i], 1, &p, &error) != BANDIT_OK)
+        if (bandit_engine_predict_arms(s->engine.engine, &l->arms[i], 1, &p, &error) != BANDIT_OK)
             return false;
-        wire_prediction in_units = question_in_units(q, &p);
-        shown[i].has_posterior = question_shows(&in_units);
-        shown[i].posterior_mean = in_units.mean;
-        shown[i].posterior_std = in_units.std;
-        shown[i].posterior_ucb = in_units.ucb;
+        l->predictions[i] = question_in_units(q, &p);
+        if (question_shows(&l->predictions[i]))
+            l->shown[i].posterior = &l->predictions[i];
     }
     return true;
 }
@@ -67,7 +94,7 @@ static bool take_posterior(wire_candidate *shown, const study *s, const question
 /* Computes the keys of all n arms, which are sorted in descending order: the engine maximizes, whatever the metric's
  * goal. */
 typedef struct key_job {
-    const bandit_engine *engine;
+    const bandit_engine *engine; /* of the metric; for ORDER_FEASIBLE that of all metrics */
     candidate_order order;
     double *keys;
     size_t n;
@@ -90,11 +117,13 @@ static void take_part(void *arg, size_t index, size_t worker)
     }
     for (size_t i = 0; i < m; i++)
         arms[i] = (uint32_t)(first + i);
-    if (bandit_engine_predict_arms(job->engine, arms, m, p, &error) != BANDIT_OK) {
+    bool feasible = job->order == ORDER_FEASIBLE;
+    bandit_status status = feasible
+                               ? bandit_engine_feasible_arms(job->engine, arms, m, job->keys + first, &error)
+                               : bandit_engine_predict_arms(job->engine, arms, m, p, &error);
+    if (status != BANDIT_OK)
         atomic_store(&job->failed, true);
-        return;
-    }
-    for (size_t i = 0; i < m; i++)
+    for (size_t i = 0; status == BANDIT_OK && !feasible && i < m; i++)
         job->keys[first + i] = job->order == ORDER_MEAN  ? p[i].mean
                                : job->order == ORDER_UCB ? p[i].ucb
                                                          : p[i].variance;
@@ -111,13 +140,16 @@ static void take_pulls(double *keys, size_t n, const study *s, const question *q
 }
 
 /* False: the model cannot be evaluated. */
-static bool take_keys(double *keys, size_t n, const study *s, const question *q, candidate_order order)
+static bool take_keys(double *keys, size_t n, const study *s, const question *q, const candidate_range *range)
 {
-    if (order == ORDER_PULLS) {
+    const bandit_engine *engine = s->engine.engine;
+    if (range->order == ORDER_PULLS) {
         take_pulls(keys, n, s, q);
         return true;
     }
-    key_job job = {.engine = s->engine.engine, .order = order, .keys = keys, .n = n};
+    if (range->order != ORDER_FEASIBLE)
+        engine = bandit_engine_of_metric(engine, range->metric_index);
+    key_job job = {.engine = engine, .order = range->order, .keys = keys, .n = n};
     bandit_executor executor = computing_executor(s->app->computing);
     executor.for_each(executor.context, (n + ARMS_A_PART - 1) / ARMS_A_PART, take_part, &job);
     return !atomic_load(&job.failed);
@@ -156,9 +188,10 @@ static bool filter_arms(uint32_t *arms, const uint32_t *ranked, size_t n, const 
 }
 
 /* All arms in this order. They are kept, because the next page needs them again. NULL: the request has been answered. */
-static const uint32_t *ranking(study *s, const question *q, candidate_order order)
+static const uint32_t *ranking(study *s, const question *q, const candidate_range *range)
 {
     size_t n = q->source.candidates;
+    int order = (int)range->order + CANDIDATE_ORDERS * (int)range->metric_index;
     bandit_description about;
     bandit_engine_describe(s->engine.engine, &about);
     int64_t batch = q->has_begun ? (int64_t)about.batch : -1;
@@ -166,7 +199,7 @@ static const uint32_t *ranking(study *s, const question *q, candidate_order orde
     if (kept)
         return kept;
     double *keys = malloc((n ? n : 1) * sizeof *keys);
-    bool evaluated = keys && take_keys(keys, n, s, q, order);
+    bool evaluated = keys && take_keys(keys, n, s, q, range);
     uint32_t *arms = evaluated ? ranking_of(keys, n) : NULL;
     free(keys);
     if (keys && !evaluated) {
@@ -201,7 +234,7 @@ static bool choose_arms(uint32_t *arms, study *s, const question *q, candidate_r
                       q->source.config->wire->algorithm.name);
         return false;
     }
-    const uint32_t *ranked = ranking(s, q, range->order);
+    const uint32_t *ranked = ranking(s, q, range);
     if (!ranked)
         return false;
     if (!range->filtered) {
@@ -261,10 +294,10 @@ static store_status read_keys(candidate_key *keys, const study *s, const questio
     return status;
 }
 
-static void show_candidates(study *s, question *q, const uint32_t *arms, wire_candidate *shown, double *rows,
-                            candidate_key *keys)
+static void show_candidates(study *s, question *q, listed *l)
 {
     const candidate_range *range = q->request->context;
+    const uint32_t *arms = l->arms;
     const wire_study *definition = q->source.config->wire;
     size_t width = candidate_width(definition);
     int64_t flags_from = range->order == ORDER_NUMBER && !range->filtered ? range->first : 0;
@@ -272,27 +305,27 @@ static void show_candidates(study *s, question *q, const uint32_t *arms, wire_ca
     if ((width > 0 || q->source.has_keys) && !engine_wait_for_store(s, &q->source))
         status = STORE_ABORTED;
     if (status == STORE_OK && width > 0)
-        status = read_rows(rows, s, q, range, arms, width);
+        status = read_rows(l->rows, s, q, range, arms, width);
     if (status == STORE_OK)
-        status = read_keys(keys, s, q, arms, range->n);
+        status = read_keys(l->keys, s, q, arms, range->n);
     if (status != STORE_OK) {
         reply_store_problem(q->request, status);
         return;
     }
     for (size_t i = 0; i < range->n; i++) {
-        candidate_view view = candidate_view_of(definition, INT64_MAX, arms[i], rows + i * width);
-        shown[i] = (wire_candidate){.candidate = view.candidate,
-                                    .key = keys[i].text,
-                                    .point = view.point,
-                                    .dimension = width,
-                                    .space = view.space,
-                                    .parameters = view.parameters,
-                                    .retired = range->retired[arms[i] - flags_from]};
+        candidate_view view = candidate_view_of(definition, INT64_MAX, arms[i], l->rows + i * width);
+        l->shown[i] = (wire_candidate){.candidate = view.candidate,
+                                       .key = l->keys[i].text,
+                                       .point = view.point,
+                                       .dimension = width,
+                                       .space = view.space,
+                                       .parameters = view.parameters,
+                                       .retired = range->retired[arms[i] - flags_from]};
     }
     if (q->has_begun)
-        take_sums(shown, s, q, arms, range->n);
-    if (take_posterior(shown, s, q, arms, range->n))
-        answer_candidates(q, range, arms, shown);
+        take_sums(l->shown, s, q, arms, range->n);
+    if (take_posterior(l, s, q, range->n))
+        answer_candidates(q, range, arms, l->shown);
     else
         reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
 }
@@ -300,19 +333,41 @@ static void show_candidates(study *s, question *q, const uint32_t *arms, wire_ca
 static void candidates(study *s, question *q)
 {
     candidate_range *range = q->request->context;
-    size_t width = candidate_width(q->source.config->wire);
-    uint32_t *arms = calloc(range->n + 1, sizeof *arms);
-    wire_candidate *shown = calloc(range->n + 1, sizeof *shown);
-    double *rows = calloc(range->n * width + 1, sizeof *rows);
-    candidate_key *keys = calloc(range->n + 1, sizeof *keys);
-    if (!arms || !shown || !rows || !keys)
+    size_t n = range->n, width = candidate_width(q->source.config->wire);
+    listed l = {.arms = calloc(n + 1, sizeof *l.arms),
+                .shown = calloc(n + 1, sizeof *l.shown),
+                .rows = calloc(n * width + 1, sizeof *l.rows),
+                .keys = calloc(n + 1, sizeof *l.keys),
+                .predictions = calloc(n * q->source.config->n_modelled + 1, sizeof *l.predictions),
+                .feasible = calloc(n + 1, sizeof *l.feasible)};
+    if (!l.arms || !l.shown || !l.rows || !l.keys || !l.predictions || !l.feasible)
         reply_store_problem(q->request, STORE_NO_MEMORY);
-    else if (choose_arms(arms, s, q, range))
-        show_candidates(s, q, arms, shown, rows, keys);
-    free(arms);
-    free(shown);
-    free(rows);
-    free(keys);
+    else if (choose_arms(l.arms, s, q, range))
+        show_candidates(s, q, &l);
+    free(l.arms);
+    free(l.shown);
+    free(l.rows);
+    free(l.keys);
+    free(l.predictions);
+    free(l.feasible);
+}
+
+/* Finds the metric to sort by. False: the request has been answered. */
+static bool find_metric(const study *s, study_request *request, candidate_range *range)
+{
+    const study_config *config = s->config;
+    size_t j = 0;
+    while (range->metric && j < config->n_modelled && strcmp(config->modelled[j]->name, range->metric) != 0)
+        j++;
+    range->metric_index = j;
+    if (j == config->n_modelled)
+        reply_problem(request, REPLY_INVALID, NULL, "query parameter 'sort': the study models no metric '%s'",
+                      range->metric);
+    else if (range->order == ORDER_FEASIBLE && !config->bounded)
+        reply_problem(request, REPLY_INVALID, NULL, "query parameter 'sort': the study has no bounds");
+    else
+        return true;
+    return false;
 }
 
 /* A page ends early if its candidates have more numbers in total than this. */
@@ -325,6 +380,8 @@ void study_list_candidates(study *s, study_request *request)
         reply_problem(request, REPLY_NOT_FOUND, NULL, "there is no candidate %lld", (long long)range->first);
         return;
     }
+    if (!find_metric(s, request, range))
+        return;
     int64_t left = study_candidates(s) > range->first ? study_candidates(s) - range->first : 0;
     if (left < (int64_t)range->n)
         range->n = (size_t)left;

@@ -42,37 +42,49 @@ static wire_prediction in_units(double sign, const bandit_prediction *p)
         .mean = sign * p->mean + 0.0, .std = sqrt(p->variance), .ucb = sign * p->ucb + 0.0}; /* no -0.0 */
 }
 
-/* Sets predictions and feasible, for o->arms, or for points if they are not NULL. */
-static bandit_status look(outlook *o, const study *s, const study_config *config, const double *points,
-                          bandit_error *err)
+bandit_status fronts_predict(const study *s, const study_config *config, const uint32_t *arms,
+                             const double *points, size_t n, wire_prediction *out, double *feasible,
+                             bandit_error *err)
 {
-    size_t n = o->n;
     bandit_prediction *each = calloc(n + 1, sizeof *each);
-    bandit_status status = BANDIT_OK;
-    o->predictions = calloc(n * config->n_modelled + 1, sizeof *o->predictions);
-    o->feasible = calloc(n + 1, sizeof *o->feasible);
-    if (!each || !o->predictions || !o->feasible)
-        status = BANDIT_NO_MEMORY;
+    bandit_status status = each ? BANDIT_OK : BANDIT_NO_MEMORY;
     for (size_t j = 0; status == BANDIT_OK && j < config->n_modelled; j++) {
         const bandit_engine *engine = bandit_engine_of_metric(s->engine.engine, j);
         status = points ? bandit_engine_predict_points(engine, points, n, each, err)
-                        : bandit_engine_predict_arms(engine, o->arms, n, each, err);
+                        : bandit_engine_predict_arms(engine, arms, n, each, err);
         for (size_t i = 0; status == BANDIT_OK && i < n; i++)
-            o->predictions[j * n + i] = in_units(config->signs[j], &each[i]);
+            out[j * n + i] = in_units(config->signs[j], &each[i]);
     }
     if (status == BANDIT_OK)
-        status = points ? bandit_engine_feasible_points(s->engine.engine, points, n, o->feasible, err)
-                        : bandit_engine_feasible_arms(s->engine.engine, o->arms, n, o->feasible, err);
+        status = points ? bandit_engine_feasible_points(s->engine.engine, points, n, feasible, err)
+                        : bandit_engine_feasible_arms(s->engine.engine, arms, n, feasible, err);
     free(each);
     return status;
 }
 
+bool fronts_shows(const study_config *config, const wire_prediction *predictions, size_t stride,
+                  double feasible)
+{
+    bool fine = isfinite(feasible);
+    for (size_t j = 0; j < config->n_modelled; j++)
+        fine &= question_shows(&predictions[j * stride]);
+    return fine;
+}
+
+/* Sets predictions and feasible, for o->arms, or for points if they are not NULL. */
+static bandit_status look(outlook *o, const study *s, const study_config *config, const double *points,
+                          bandit_error *err)
+{
+    o->predictions = calloc(o->n * config->n_modelled + 1, sizeof *o->predictions);
+    o->feasible = calloc(o->n + 1, sizeof *o->feasible);
+    if (!o->predictions || !o->feasible)
+        return BANDIT_NO_MEMORY;
+    return fronts_predict(s, config, o->arms, points, o->n, o->predictions, o->feasible, err);
+}
+
 static bool is_shown(const outlook *o, const study_config *config, size_t i)
 {
-    bool fine = isfinite(o->feasible[i]);
-    for (size_t j = 0; j < config->n_modelled; j++)
-        fine &= question_shows(&o->predictions[j * o->n + i]);
-    return fine;
+    return fronts_shows(config, &o->predictions[i], o->n, o->feasible[i]);
 }
 
 /* Predicts for all arms with results, and keeps those that probably keep the bounds. */

@@ -7,7 +7,15 @@
 #include "server/study/request.h"
 
 /* How candidates are listed: by number, or by a prediction or the pulls in descending order. */
-typedef enum candidate_order { ORDER_NUMBER, ORDER_MEAN, ORDER_UCB, ORDER_STD, ORDER_PULLS } candidate_order;
+typedef enum candidate_order {
+    ORDER_NUMBER,
+    ORDER_MEAN,
+    ORDER_UCB,
+    ORDER_STD,
+    ORDER_PULLS,
+    ORDER_FEASIBLE,
+    CANDIDATE_ORDERS
+} candidate_order;
 
 /* Which candidates are listed. */
 typedef struct candidate_range {
@@ -20,6 +28,8 @@ typedef struct candidate_range {
     bool alone; /* a single candidate, by its number, not a list */
     bool one;   /* a list of one candidate, found by its key */
     candidate_order order;
+    const char *metric;  /* by whose prediction; borrowed from the request. NULL: by the first objective's */
+    size_t metric_index; /* of the modelled metrics; set in the turn */
     bool *
         retired; /* from `first` on, or for other orders and with filters of all; set in the turn, freed by the caller */
 } candidate_range;

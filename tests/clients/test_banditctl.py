@@ -228,6 +228,10 @@ def test_predictions_of_several_metrics(site):
         ]
         rows = [line.split(" ", 4) for line in site.output("predict", study, 3, 0).splitlines()]
         assert [(row[0], *map(float, row[1:4]), row[4]) for row in rows] == expected, (rows, expected)
+        first = site.output("candidates", "list", study, "--sort", f"mean.{metrics[1]['name']}").splitlines()[0]
+        best = client.items(f"/v1/studies/{study}/candidates?sort=mean.{metrics[1]['name']}")[0]
+        assert int(first.split()[0]) == best["candidate"], (first, best)
+        assert all(f"{name}={figures['mean']}" in first for name, figures in best["posterior"]["values"].items()), first
         assert len(expected) == 4 and {row[4] for row in rows} == {metric["name"] for metric in metrics} - {"noted"}, rows
     with server_that_says(b'{"predictions": [{"mean": 1.5, "ucb": null}]}') as url:
         assert site.output("predict", "two", 7, BANDITD_URL=url) == "7 1.5 - -\n", "a figure that is absent is not 0"

@@ -114,6 +114,40 @@ def test_predictions_are_of_every_metric(server):
     assert abs(found[0]["values"]["sum"]["mean"] - 0.2) < 0.05, found
 
 
+def test_candidates_have_predictions_of_every_metric(server):
+    """They are those of `predict`, and each can be sorted by. Of a constraint, what is far from its bound is first."""
+    client = server.client()
+    metrics = [BRANIN, CURRIN, SUM]
+    study = create(client, LIST, *metrics).json["id"]
+    run(client, study, metrics, 6)
+    client.ask(study, 1, wait_seconds=30)
+    path = f"/v1/studies/{study}/candidates"
+    listed = client.items(path)
+    predicted = client.predict(study, candidates=list(range(400)))
+    assert [{name: c["posterior"][name] for name in ("values", "feasible_probability")} for c in listed] == predicted
+    assert all(c["posterior"]["mean"] == c["posterior"]["values"]["branin"]["mean"] for c in listed)
+    assert client.get(f"{path}/7").json == listed[7]
+
+    def expect_sorted(sort, key):
+        assert client.items(f"{path}?sort={sort}", limit=150) == sorted(listed, key=lambda c: (key(c["posterior"]), c["candidate"])), sort
+
+    for name in ("branin", "currin", "sum"):
+        expect_sorted(f"mean.{name}", lambda p: p["values"][name]["mean"])
+        expect_sorted(f"ucb.{name}", lambda p: p["values"][name]["ucb"])
+        expect_sorted(f"std.{name}", lambda p: -p["values"][name]["std"])
+    expect_sorted("mean", lambda p: p["values"]["branin"]["mean"])
+    expect_sorted("feasible_probability", lambda p: -p["feasible_probability"])
+    for sort in ("mean.", "mean.note", "pulls.branin", "mean branin", "feasible_probability.sum"):
+        refusal(client.get(f"{path}?sort={sort.replace(' ', '%20')}"), 422)
+    free = create(client, LIST, {"name": "currin", "goal": "minimize"}).json["id"]
+    refusal(client.get(f"/v1/studies/{free}/candidates?sort=feasible_probability"), 422)
+    run(client, free, [CURRIN], 1)
+    client.ask(free, 1, wait_seconds=30)
+    path = f"/v1/studies/{free}/candidates"
+    by_name = client.items(f"{path}?sort=mean.currin")
+    assert by_name == client.items(f"{path}?sort=mean") and "values" not in by_name[0]["posterior"]
+
+
 def test_one_objective_with_bounds(server):
     """The best value breaks the bound; the best that keeps it is found and recommended."""
     client = server.client()

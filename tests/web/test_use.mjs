@@ -261,6 +261,29 @@ async function candidates(site) {
   });
 }
 
+// With several metrics, the list has the predictions of each, and can be sorted by them.
+async function candidatesOfMetrics(site) {
+  const metrics = [{ name: 'accuracy', goal: 'maximize' }, { name: 'latency', goal: 'minimize', unit: 'ms' }, { name: 'memory', role: 'constraint', at_most: 20 }];
+  const points = Array.from({ length: 25 }, (_, i) => [i % 5, Math.floor(i / 5)]);
+  await site.api.create({ id: 'each', metrics, domain: { type: 'candidates', points, names: ['depth', 'width'] }, seed: 1 });
+  const of = ([depth, width]) => ({ accuracy: 1 - 1 / (1 + depth + width), latency: 10 + depth * width, memory: 3 * depth + 3 * width });
+  await work(site.api, 'each', 12, ['w'], (trial) => ({ values: of(trial.point) }));
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/each/candidates`);
+    await page.waitForSelector('tbody tr');
+    assert.deepEqual(await page.locator('thead th').allTextContents(), ['Candidate', 'accuracy', 'Std', 'latency (ms)', 'Std', 'memory', 'Std', 'Keeps all bounds', 'Pulls', 'Mean of reported values', 'depth', 'width', 'State']);
+    const column = (n) => page.locator(`tbody td:nth-child(${n})`).evaluateAll((cells) => cells.map((c) => Number.parseFloat(c.textContent)));
+    const falls = (values) => values.every((v, i) => i === 0 || v <= values[i - 1]);
+    assert.ok(falls(await column(2)), 'the best accuracy first');
+    await page.getByLabel('sorted by').selectOption({ label: 'best mean of latency' });
+    await until('the shortest latency first', async () => falls((await column(4)).reverse()));
+    await page.getByLabel('sorted by').selectOption({ label: 'most probably within all bounds' });
+    await until('the most probable first', async () => falls(await column(8)));
+    const { posterior } = (await site.api.get('/v1/studies/each/candidates?sort=feasible_probability&limit=1')).items[0];
+    assert.ok(Math.abs((await column(4))[0] - posterior.values.latency.mean) < 0.1);
+  });
+}
+
 // The page continues by itself after the stream of events was interrupted.
 async function reconnects(site) {
   await with_(site.chrome, { allowed: /ERR_(FAILED|CONNECTION|ABORTED)|Failed to load resource/ }, async (page) => {
@@ -488,6 +511,7 @@ export const tests = {
   'why a trial was chosen, and a fork with another seed': whyAndForks,
   'a fork is asked for the context of the first pick': forkWithContext,
   'candidates in each order': candidates,
+  'candidates with several metrics': candidatesOfMetrics,
   'an interrupted stream of events': reconnects,
   'a damaged study': damaged,
   'a list that has not changed': unchanged,

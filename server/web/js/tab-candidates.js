@@ -3,23 +3,29 @@ import { get, query, studyPath } from './api.js';
 import { axesOf, coordinate } from './axes.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { columnFormat, count, plural, titleOf, value } from './format.js';
+import { columnFormat, count, percent, plural, titleOf, value } from './format.js';
 import { here, setQuery } from './router.js';
 import { may } from './role.js';
-import { objective } from './study-actions.js';
+import { hasBounds, modelledMetrics, objective } from './study-actions.js';
 import { addCandidates } from './tab-connect.js';
 import { actionButton, control, empty, guarded, panel, select, table, toast } from './widgets.js';
 
 const PAGE = 50;
 const FEATURES = 8; // columns
 
-const ORDERS = [
+const PREDICTED = [
   ['mean', 'best mean'],
   ['ucb', 'best optimistic bound'],
   ['std', 'largest standard deviation'],
-  ['pulls', 'most pulls'],
-  ['candidate', 'number'],
 ];
+
+// What the list may be sorted by; with several metrics by the predictions of each.
+function ordersOf(study) {
+  const metrics = modelledMetrics(study);
+  const predicted = metrics.length === 1 ? PREDICTED : metrics.flatMap(({ name }) => PREDICTED.filter(([order]) => order !== 'ucb').map(([order, title]) => [`${order}.${name}`, `${title} of ${name}`]));
+  const feasible = hasBounds(study) ? [['feasible_probability', 'most probably within all bounds']] : [];
+  return [...predicted, ...feasible, ['pulls', 'most pulls'], ['candidate', 'number']];
+}
 
 // For who may change the study: a file with more candidates.
 function morePanel(feed, done) {
@@ -44,7 +50,8 @@ export async function candidatesTab(element, feed, signal) {
   const view = panel('Candidates', { wide: true });
   const pager = h('div', { class: 'pager' });
   const asked = here().query.get('sort');
-  let sort = ORDERS.some(([name]) => name === asked) ? asked : 'mean';
+  const orders = ordersOf(feed.study);
+  let sort = orders.some(([name]) => name === asked) ? asked : orders[0][0];
   let tokens = [undefined]; // the page tokens up to the current page
 
   const measured = (name) => titleOf({ name, unit: objective(feed.study).unit });
@@ -58,12 +65,24 @@ export async function candidatesTab(element, feed, signal) {
     if (items.every((c) => typeof of(c) === 'number')) return numbers(titleOf(axis), items, of);
     return { title: titleOf(axis), class: 'right', cell: (c) => (of(c) === undefined ? '' : value(of(c))) };
   }
+  // With several metrics, two columns for each of them.
+  function predicted(items) {
+    const metrics = modelledMetrics(feed.study);
+    if (metrics.length === 1) {
+      return [
+        numbers(measured('Mean'), items, (c) => c.posterior?.mean),
+        numbers(measured('Std'), items, (c) => c.posterior?.std, 3),
+        numbers(measured('Optimistic bound'), items, (c) => c.posterior?.ucb),
+      ];
+    }
+    const of = (c, { name }) => c.posterior?.values[name];
+    return metrics.flatMap((metric) => [numbers(titleOf(metric), items, (c) => of(c, metric)?.mean), numbers('Std', items, (c) => of(c, metric)?.std, 3)]);
+  }
   const columns = (items) => [
     { title: 'Candidate', class: 'right', cell: (c) => (c.candidate === undefined ? '–' : `#${c.candidate}`) },
     ...(items.some((c) => c.key) ? [{ title: 'Key', cell: (c) => c.key ?? '' }] : []),
-    numbers(measured('Mean'), items, (c) => c.posterior?.mean),
-    numbers(measured('Std'), items, (c) => c.posterior?.std, 3),
-    numbers(measured('Optimistic bound'), items, (c) => c.posterior?.ucb),
+    ...predicted(items),
+    ...(hasBounds(feed.study) ? [{ title: 'Keeps all bounds', class: 'right', cell: (c) => (c.posterior ? percent(c.posterior.feasible_probability) : '') }] : []),
     { title: 'Pulls', class: 'right', cell: (c) => count(c.pulls) },
     numbers(measured('Mean of reported values'), items, (c) => c.mean),
     ...axes.map((axis) => feature(axis, items)),
@@ -111,7 +130,7 @@ export async function candidatesTab(element, feed, signal) {
     1500,
   );
 
-  const order = select(ORDERS, sort, (name) => {
+  const order = select(orders, sort, (name) => {
     sort = name;
     tokens = [undefined];
     setQuery({ sort });

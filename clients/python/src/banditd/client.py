@@ -451,8 +451,9 @@ class Study:
     ) -> Iterator[dict[str, Any]]:
         """The candidates and what the model knows of them: "candidate", "point", "pulls", "mean", "posterior" …
 
-        sort: "candidate", "mean", "ucb", "std" or "pulls", with the best or largest first. retired, pulls: only such
-        candidates. key: only the candidate that has it."""
+        sort: "candidate", "mean", "ucb", "std", "pulls" or "feasible_probability", with the best or largest first;
+        "mean.NAME" and so on: by this metric. retired, pulls: only such candidates. key: only the candidate that has
+        it."""
         query = {"sort": sort, "retired": retired, "pulls": pulls, "key": key}
         return self._client._pages(_calls.study_path(self.id, "/candidates"), query)
 
