@@ -52,6 +52,7 @@ static void show_trial(wire_writer *w, int64_t seq, const store_event *event)
     const double *value = store_event_member(event, "value");
     const int64_t *step = store_event_member(event, "step");
     const bool *better = store_event_member(event, "better"), *outdone = store_event_member(event, "outdone");
+    const bool *front = store_event_member(event, "front");
     const double *cost = store_event_member(event, "cost");
     shown.id = integer_of(event, "trial");
     if (state)
@@ -75,6 +76,8 @@ static void show_trial(wire_writer *w, int64_t seq, const store_event *event)
         shown.best = *better;
     if (outdone && *outdone) /* older entries do not say so */
         shown.best = false;
+    if (front && *front)
+        shown.best = true;
     if (!shown.reason)
         shown.reason = text_of(event, "reason");
     wire_encode_trial_event(w, seq, event->time, &shown);

@@ -126,6 +126,12 @@ bool rebuild_check_cost(double cost, rebuild_problem *p)
            rebuild_refuse(p, "cost", "must be from 0 to %g", WIRE_MAX_COST);
 }
 
+static bool check_front(const rebuild *r, bool front, rebuild_problem *p)
+{
+    return !front || r->config->n_objectives > 1 ||
+           rebuild_refuse(p, "front", "must not be given: the study has one objective");
+}
+
 bool rebuild_check_trial_told(rebuild *r, store_event *event, rebuild_problem *p)
 {
     return rebuild_check_trial(r, p, event->u.told.trial) &&
@@ -133,14 +139,16 @@ bool rebuild_check_trial_told(rebuild *r, store_event *event, rebuild_problem *p
            check_repeats(event->u.told.repeats, p) &&
            rebuild_check_text(p, "reason", event->u.told.reason, WIRE_MAX_REASON) &&
            check_recorded(r, event->u.told.has_value, event->u.told.recorded, p) &&
-           check_metadata(event->u.told.metadata, p) && rebuild_check_cost(event->u.told.cost, p);
+           check_metadata(event->u.told.metadata, p) && rebuild_check_cost(event->u.told.cost, p) &&
+           check_front(r, event->u.told.front, p);
 }
 
 bool rebuild_check_late_result_told(rebuild *r, store_event *event, rebuild_problem *p)
 {
     return rebuild_check_trial(r, p, event->u.late.trial) && check_value(p, "value", event->u.late.value) &&
            check_repeats(event->u.late.repeats, p) && check_recorded(r, true, event->u.late.recorded, p) &&
-           check_metadata(event->u.late.metadata, p) && rebuild_check_cost(event->u.late.cost, p);
+           check_metadata(event->u.late.metadata, p) && rebuild_check_cost(event->u.late.cost, p) &&
+           check_front(r, event->u.late.front, p);
 }
 
 bool rebuild_check_trial_estimated(rebuild *r, store_event *event, rebuild_problem *p)
@@ -171,7 +179,8 @@ bool rebuild_check_trial_amended(rebuild *r, store_event *event, rebuild_problem
            check_result(event->u.amended.state, event->u.amended.has_value, event->u.amended.value, p) &&
            check_repeats(event->u.amended.repeats, p) &&
            rebuild_check_text(p, "reason", event->u.amended.reason, WIRE_MAX_REASON) &&
-           check_recorded(r, event->u.amended.has_value, event->u.amended.recorded, p);
+           check_recorded(r, event->u.amended.has_value, event->u.amended.recorded, p) &&
+           check_front(r, event->u.amended.front, p);
 }
 
 bool rebuild_check_trial_measured(rebuild *r, store_event *event, rebuild_problem *p)

@@ -150,6 +150,7 @@ static const event_member trial_told[] = {
     {"value", RESULT_IF(told.value, told.has_value)},
     {"better", BOOLEAN_IF(told.better, told.has_value, "value")},
     {"outdone", BOOLEAN_UNLESS_FALSE(told.outdone)},
+    {"front", BOOLEAN_UNLESS_FALSE(told.front)},
     {"reason", TEXT(told.reason)},
     {"repeats", REPEATS(told.repeats)},
     {"recorded", TEXT_UNLESS_EMPTY(told.recorded)},
@@ -173,6 +174,7 @@ static const event_member late_result_told[] = {
     {"value", RESULT(late.value)},
     {"better", BOOLEAN(late.better)},
     {"outdone", BOOLEAN_UNLESS_FALSE(late.outdone)},
+    {"front", BOOLEAN_UNLESS_FALSE(late.front)},
     {"repeats", REPEATS(late.repeats)},
     {"recorded", TEXT_UNLESS_EMPTY(late.recorded)},
     {"metadata", TEXT_UNLESS_EMPTY(late.metadata)},
@@ -196,6 +198,7 @@ static const event_member trial_amended[] = {
     {"best_candidate", INTEGER(amended.best_candidate)},
     {"best_value", REAL_IF_TRIAL(amended.best_value, amended.best_trial)},
     {"outdone", BOOLEAN_UNLESS_FALSE(amended.outdone)},
+    {"front", BOOLEAN_UNLESS_FALSE(amended.front)},
 };
 
 static const event_member observation_amended[] = {

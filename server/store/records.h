@@ -337,6 +337,7 @@ typedef struct store_event {
             double value;
             bool better;  /* the result is now the best of a trial */
             bool outdone; /* … but an imported result is better */
+            bool front;   /* with several objectives: it is now on the front */
             const char *reason;
             int64_t repeats; /* 0 means 1 */
             const char *recorded, *metadata;
@@ -350,7 +351,7 @@ typedef struct store_event {
             int64_t trial; /* it has a value */
             int32_t attempt;
             double value;
-            bool better, outdone; /* as in `told` */
+            bool better, outdone, front; /* as in `told` */
             int64_t repeats;
             const char *recorded, *metadata;
             double cost; /* 0: none was reported */
@@ -372,6 +373,7 @@ typedef struct store_event {
             int64_t best_candidate;
             double best_value;
             bool outdone; /* best_trial is this trial, but an imported result is better */
+            bool front;   /* as in `told` */
         } amended;
         struct {
             int64_t trial; /* it is pending */

@@ -7,7 +7,9 @@
 #include "server/base/log.h"
 #include "server/data/modelled.h"
 #include "server/study/ask.h"
+#include "server/study/every_result.h"
 #include "server/study/imported_best.h"
+#include "server/study/known_front.h"
 #include "server/study/measure.h"
 #include "server/study/requests.h"
 #include "server/study/trials.h"
@@ -50,71 +52,21 @@ typedef struct best_search {
     double value;
 } best_search;
 
-static void consider(best_search *b, int64_t id, double value)
+static void consider(void *arg, int64_t id, double value, const char *recorded)
 {
+    best_search *b = arg;
     bool better = b->s->config->minimize ? value < b->value : value > b->value;
-    if (b->trial == 0 || better || (value == b->value && id < b->trial)) {
+    bool first = b->trial == 0 || better || (value == b->value && id < b->trial);
+    if (first && study_can_be_best(b->s, value, recorded)) {
         b->trial = id;
         b->value = value;
     }
 }
 
-static void consider_stored(void *arg, int64_t id, double value, int64_t told_at)
-{
-    best_search *b = arg;
-    (void)told_at;
-    if (!trial_queue_find(b->s->queue, id)) /* a trial in memory may be newer than its row */
-        consider(b, id, value);
-}
-
-static void consider_row(void *arg, const store_trial *row)
-{
-    best_search *b = arg;
-    if (row->has_value && study_can_be_best(b->s, row->value, row->recorded))
-        consider_stored(b, row->trial, row->value, row->told_at);
-}
-
-static void consider_late(void *arg, const store_late_result *row)
-{
-    best_search *b = arg;
-    if (row->attempt != ESTIMATED_ATTEMPT && study_can_be_best(b->s, row->value, row->recorded))
-        consider(b, row->trial, row->value);
-}
-
-static void consider_trial(best_search *b, const trial *t)
-{
-    if (t->has_value && study_can_be_best(b->s, t->value, t->recorded))
-        consider(b, t->id, t->value);
-}
-
-/* With several modelled metrics, all values of a result are needed. */
-static store_status consider_all_stored(best_search *b)
-{
-    const study *s = b->s;
-    store_error error = {0};
-    store_trial_filter told = {.told = true, .told_through = INT64_MAX};
-    return s->config->several
-               ? store_read_trials(s->app->store, s->number, &told, SIZE_MAX, consider_row, b, &error)
-               : store_read_values(s->app->store, s->number, consider_stored, b, &error);
-}
-
 store_status study_find_best(study *s)
 {
     best_search b = {.s = s};
-    store_error error = {0};
-    const trial *t;
-    const late_result *late;
-    store_status status = consider_all_stored(&b);
-    if (status == STORE_OK)
-        status =
-            store_read_late_results(s->app->store, s->number, 0, 0, INT64_MAX, consider_late, &b, &error);
-    for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
-        consider_trial(&b, t);
-    for (t = trial_queue_first(s->queue, TRIALS_JOINED); t; t = trial_queue_next(t))
-        consider_trial(&b, t);
-    for (late = pending_results_first_late(s->results); late; late = pending_results_next_late(late))
-        if (late->attempt != ESTIMATED_ATTEMPT && study_can_be_best(s, late->value, late->recorded))
-            consider(&b, late->trial, late->value);
+    store_status status = study_visit_results(s, consider, &b);
     s->best_trial = b.trial;
     s->best_value = b.value;
     return status;
@@ -173,6 +125,7 @@ static store_status amend(study *s, trial *t, const told_result *now)
     if (t->joined_by > 0)
         t->joined_by = commit_number(s->commit); /* the amended row is stored with this write */
     study_note_progress(s, t);
+    study_forget_front(s);
     store_status status = STORE_OK;
     if (s->best_trial == t->id)
         status = study_find_best(s);
@@ -199,6 +152,7 @@ static void record_amendment(study *s, const trial *t, int64_t repeats, uint32_t
     event.u.amended.best_candidate = s->best_trial ? best_candidate : 0;
     event.u.amended.best_value = s->best_value;
     event.u.amended.outdone = s->best_trial == t->id && study_is_outdone(s, s->best_value);
+    event.u.amended.front = t->has_value && study_is_on_front(s, t->value, t->recorded);
     commit_record(s->commit, &event);
 }
 

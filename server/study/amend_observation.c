@@ -11,6 +11,7 @@
 #include "server/data/result_values.h"
 #include "server/data/study_space.h"
 #include "server/study/imported_best.h"
+#include "server/study/known_front.h"
 #include "server/study/remembered.h"
 #include "server/study/requests.h"
 
@@ -69,6 +70,7 @@ static store_status amend(study *s, const store_imported *was, const store_impor
         (joins && !pending_results_add_amendment(s->results, &a)))
         return STORE_NO_MEMORY;
     study_note_imported(s, now);
+    study_forget_front(s);
     return STORE_OK;
 }
 

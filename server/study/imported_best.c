@@ -1,5 +1,7 @@
 #include "server/study/imported_best.h"
 
+#include "server/study/every_result.h"
+
 typedef struct search {
     study *s;
     best_value best;
@@ -12,28 +14,20 @@ static bool compare(const study *s, best_value *best, const store_imported *row)
     return !row->has_value || best_value_compare(best, s->config->wire, row->observation, &o, 1);
 }
 
-/* A result in memory may be newer than its row. */
 static void consider(void *arg, const store_imported *row)
 {
     search *b = arg;
-    const store_imported *known = pending_results_find_observation(b->s->results, row->observation);
-    b->failed |= !compare(b->s, &b->best, known ? known : row);
+    b->failed |= !compare(b->s, &b->best, row);
 }
 
 void study_find_best_imported(study *s)
 {
     search b = {.s = s};
-    store_error error = {0};
     store_status status = STORE_OK;
-    size_t n;
     if (s->knows_best_imported)
         return;
-    if (s->imported > 0 && s->config->n_objectives == 1) {
-        const store_imported *pending = pending_results_observations(s->results, &n);
-        status = store_read_observations(s->app->store, s->number, 0, INT64_MAX, consider, &b, &error);
-        for (size_t i = 0; i < n; i++)
-            b.failed |= !compare(s, &b.best, &pending[i]);
-    }
+    if (s->config->n_objectives == 1)
+        status = study_visit_imported(s, consider, &b);
     if (status == STORE_OK && b.failed)
         status = STORE_NO_MEMORY;
     if (status == STORE_OK) {

@@ -2,6 +2,7 @@
 #include "server/study/late_results.h"
 
 #include "server/study/imported_best.h"
+#include "server/study/known_front.h"
 #include "server/study/news.h"
 #include "server/study/trials.h"
 
@@ -80,9 +81,10 @@ bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *res
                              .repeats = result->repeats,
                              .recorded = result->recorded,
                              .cost = result->cost};
+    store_event event = {.type = EVENT_LATE_RESULT_TOLD, .time = now};
+    event.u.late.front = study_enters_front(s, result->value, result->recorded);
     if (!pending_results_add_late(s->results, &row))
         return false;
-    store_event event = {.type = EVENT_LATE_RESULT_TOLD, .time = now};
     event.u.late.trial = t->id;
     event.u.late.attempt = attempt;
     event.u.late.value = result->value;

@@ -4,6 +4,7 @@
 #include "server/data/stop_rule.h"
 #include "server/study/amend.h"
 #include "server/study/failures.h"
+#include "server/study/known_front.h"
 #include "server/study/lease.h"
 #include "server/study/measure.h"
 #include "server/study/patch.h"
@@ -54,6 +55,7 @@ static void take_study(void *arg, const store_study *row)
     s->best_trial = row->best_trial;
     s->best_value = row->best_value;
     s->knows_best_imported = false;
+    study_forget_front(s);
     s->cost = row->cost;
     l->epoch = row->epoch;
     l->last_seq = row->last_seq;
@@ -347,6 +349,7 @@ void study_unload(study *s)
     pending_results_clear(s->results);
     s->expiry_write = 0;
     study_drop_curves(s);
+    known_front_clear(&s->front);
     free(s->failures);
     s->failures = NULL;
     s->failures_capacity = 0;

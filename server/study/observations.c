@@ -4,6 +4,7 @@
 #include "server/base/clock.h"
 #include "server/study/failures.h"
 #include "server/study/imported_best.h"
+#include "server/study/known_front.h"
 #include "server/study/points.h"
 #include "server/study/requests.h"
 #include "server/study/stop_when.h"
@@ -60,6 +61,8 @@ static bool keep_observations(study *s, const import *in, int64_t time)
                               .reason = ""};
         kept = pending_results_add_observation(s->results, &row);
         study_note_imported(s, &row);
+        if (s->front.known && row.has_value)
+            study_enters_front(s, row.value, row.recorded);
         s->cost += in->list[i].cost;
     }
     return kept;

@@ -8,6 +8,7 @@
 #include "server/data/study_view.h"
 #include "server/study/amend.h"
 #include "server/study/engine_lane.h"
+#include "server/study/known_front.h"
 #include "server/study/requests.h"
 #include "server/study/turn_end.h"
 
@@ -333,6 +334,7 @@ void study_patch(study *s, study_request *request)
     view.state = state;
     view.finds_best = changes_best(s, patch);
     replace_config(s, config);
+    study_forget_front(s); /* other results may keep the bounds */
     store_status stored = view.finds_best ? find_best(s, &view.best_candidate) : STORE_OK;
     if (stored == STORE_OK)
         stored = store_read_study(s->app->store, s->id, show_patched, &view, &error);

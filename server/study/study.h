@@ -26,6 +26,13 @@ typedef struct engine_job {
 typedef struct told_history told_history;
 
 /* Used only by engine jobs, or while there are none. */
+/* The front of the results, for known_front.c. */
+typedef struct known_front {
+    bool known;
+    double *points; /* n x n_objectives, as rewards */
+    size_t n, capacity;
+} known_front;
+
 typedef struct engine_lane {
     bandit_arms *arms;
     bandit_engine *engine;
@@ -98,6 +105,7 @@ struct study {
     double best_value, cost;  /* cost: the sum over all results */
     bool knows_best_imported; /* for imported_best.c: the next member is valid */
     best_value best_imported;
+    known_front front;
     remembered remembered[REMEMBERED_KINDS];
     int64_t forgotten; /* how often the remembered answers were forgotten */
 

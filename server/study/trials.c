@@ -4,6 +4,7 @@
 #include "server/data/modelled.h"
 #include "server/study/failures.h"
 #include "server/study/imported_best.h"
+#include "server/study/known_front.h"
 #include "server/study/lease.h"
 #include "server/study/measure.h"
 #include "server/study/news.h"
@@ -80,6 +81,7 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
 {
     bool better = result->has_value && study_is_better(s, result->value, result->recorded);
     bool outdone = better && study_is_outdone(s, result->value);
+    bool front = result->has_value && study_enters_front(s, result->value, result->recorded);
     plan_state_set_exhausted(s->plans, false);
     trial_queue_take(s->queue, t);
     t->state = result->state;
@@ -110,6 +112,7 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     event.u.told.value = result->value;
     event.u.told.better = better;
     event.u.told.outdone = outdone;
+    event.u.told.front = front;
     event.u.told.reason = result->reason ? result->reason : "";
     event.u.told.repeats = result->repeats;
     event.u.told.recorded = result->recorded;

@@ -2,6 +2,7 @@
 
 import math
 
+from database_commands import expect_sound
 from server import Server, run_to_end
 from support import cases, grid, refusal
 from test_events import Stream, pause, paused
@@ -183,21 +184,62 @@ def test_a_whole_number_on_its_bound_is_recommended(server):
     assert best["recommended"]["feasible_probability"] > 0.99, best
 
 
+def best_events(server, client, study, after=0):
+    """-> the trials of the events with `best: true` after an id, and the last id"""
+    pause(client, study)
+    stream = Stream(server, study, after)
+    events = stream.until(paused)
+    stream.close()
+    pause(client, study, "active")
+    return [data["id"] for _, kind, data in events if kind in ("trial", "late") and data.get("best")], events[-1][0]
+
+
 def test_events_name_the_best_result_of_one_objective(server):
-    """With a bound, the last `best: true` is of the best result that keeps it; with several objectives there is none."""
+    """With a bound, the last `best: true` is of the best result that keeps it."""
     client = server.client()
-    studies = {1: [{"name": "currin", "goal": "minimize"}, SUM], 2: [BRANIN, CURRIN]}
-    for objectives, metrics in studies.items():
-        study = create(client, LIST, *metrics).json["id"]
-        run(client, study, metrics, 6)
-        pause(client, study)
-        stream = Stream(server, study, 0)
-        bests = [data["id"] for _, kind, data in stream.until(paused) if kind == "trial" and data.get("best")]
-        stream.close()
-        if objectives == 1:
-            assert bests[-1] == client.study(study)["best"]["trial"], bests
-        else:
-            assert bests == [] and not client.study(study).get("best"), bests
+    metrics = [{"name": "currin", "goal": "minimize"}, SUM]
+    study = create(client, LIST, *metrics).json["id"]
+    run(client, study, metrics, 6)
+    bests, _ = best_events(server, client, study)
+    assert bests[-1] == client.study(study)["best"]["trial"], bests
+
+
+def test_events_name_the_results_that_enter_the_front():
+    """Also after a kill. Imports, amendments and a changed bound move the front, too."""
+    metrics = [{"name": "y", "goal": "maximize"}, {"name": "z", "goal": "minimize"}, TOX]
+    with Server() as server:
+        study = create(server.client(), LINE, *metrics).json["id"]
+        seen = 0
+
+        def expect_best(trials, *rows):
+            nonlocal seen
+            client = server.client()
+            tell_values(client, study, metrics, rows)
+            bests, seen = best_events(server, client, study, seen)
+            assert bests == trials, bests
+
+        expect_best([1, 2, 6], (1, 1, 0), (2, 3, 0), (1, 1, 0), (0, 1, 0), (3, 0, 2), (0, 0, 0))
+        server.kill()
+        server.start()
+        client = server.client()
+        expect_best([8], (1, 2, 0), (1.5, 2, 1))
+        import_values(client, study, metrics, [(1.75, 2, 0), (9, 9, 9)])
+        expect_best([10], (1.75, 2.5, 0), (1.75, 1.5, 0))
+        for trial, values in ((2, {"y": 1, "z": 2, "tox": 0}), (3, {"y": 1, "z": 0.5, "tox": 0})):
+            assert client.post(f"/v1/studies/{study}/trials/{trial}/amend", {"values": values}).status == 200
+        expect_best([3, 11], (2, 3, 0), (0.5, 0.5, 0))
+        assert client.post(f"/v1/studies/{study}/observations/1/amend", {"state": "failed"}).status == 200
+        expect_best([13], (1.75, 1.25, 0))
+        assert patched(client, study, {"name": "tox", "at_most": 2}).status == 200
+        expect_best([15], (2.5, 3, 0), (4, 1, 2))
+        assert not client.study(study).get("best")
+        front = [point["trial"] for point in client.read(study, "best")["observed"]["pareto"]]
+        assert sorted(front) == [5, 15], front
+        copy = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+        with Server() as other:
+            assert other.client().post("/v1/studies", copy, content_type="application/x-ndjson").status == 201
+        server.stop()
+        expect_sound(server.db)
 
 
 Y = {"name": "y", "goal": "maximize"}

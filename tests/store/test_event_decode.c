@@ -41,18 +41,18 @@ static const entry entries[] = {
     {"trial_renewed", "{'trial':1,'attempt':1,'worker':'w','lease_expires_at':2000}", "worker"},
     {"trial_requeued", "{'trial':1,'outcome':'expired','attempt_counts':true}", ""},
     {"trial_told",
-     "{'trial':1,'attempt':1,'state':'completed','value':0.5,'better':true,'outdone':true,'reason':'',"
+     "{'trial':1,'attempt':1,'state':'completed','value':0.5,'better':true,'outdone':true,'front':true,'reason':'',"
      "'repeats':2,'recorded':'{}','metadata':'{}'}",
-     "outdone repeats recorded metadata"},
+     "outdone front repeats recorded metadata"},
     {"trial_proposed", "{'trial':2,'candidate':1,'variance':null}", ""},
     {"late_result_told",
-     "{'trial':1,'attempt':2,'value':0.5,'better':false,'outdone':false,'repeats':2,'recorded':'{}',"
+     "{'trial':1,'attempt':2,'value':0.5,'better':false,'outdone':false,'front':true,'repeats':2,'recorded':'{}',"
      "'metadata':'{}'}",
-     "outdone repeats recorded metadata"},
+     "outdone front repeats recorded metadata"},
     {"trial_amended",
      "{'trial':1,'state':'completed','value':0.5,'repeats':2,'recorded':'','reason':'','best_trial':1,"
-     "'best_candidate':0,'best_value':0.5,'outdone':true}",
-     "value repeats outdone"},
+     "'best_candidate':0,'best_value':0.5,'outdone':true,'front':true}",
+     "value repeats outdone front"},
     {"trial_estimated", "{'trial':1,'value':0.5,'recorded':''}", ""},
     {"trial_measured", "{'trial':1,'attempt':1,'step':3,'value':0.5}", ""},
     {"observations_added", "{'observations':[[0,2,0.5]]}", ""},

@@ -1,0 +1,23 @@
+/* The front of the results of a study with several objectives: those that keep all bounds, and that no other result beats in
+ * every objective. A new result is compared with it. It is found in the results when it is first needed, and again after
+ * one of them was amended or a bound was changed. Call the functions in the study's turn. known_front.c defines what is
+ * declared here. */
+#ifndef SERVER_STUDY_KNOWN_FRONT_H
+#define SERVER_STUDY_KNOWN_FRONT_H
+
+#include "server/study/study.h"
+
+/* Takes in a result. Is it on the front now, and no other there is equal to it? False with one objective. If the results
+ * cannot be read, the turn fails. Call it before the result is kept in memory. */
+bool study_enters_front(study *s, double value, const char *recorded);
+
+/* Is a result that is kept in memory on the front? False with one objective. If the results cannot be read, the turn
+ * fails. */
+bool study_is_on_front(study *s, double value, const char *recorded);
+
+/* The front must be found again. */
+void study_forget_front(study *s);
+
+void known_front_clear(known_front *front);
+
+#endif
