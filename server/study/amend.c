@@ -103,10 +103,11 @@ static told_result result_of(const trial *t)
                          .recorded = t->recorded};
 }
 
-/* Applies the amendment; the caller records it. */
-static store_status amend(study *s, trial *t, const told_result *now)
+/* Applies the amendment; the caller records it. *front: the result is on the front now. */
+static store_status amend(study *s, trial *t, const told_result *now, bool *front)
 {
     told_result was = result_of(t);
+    bool was_on_front = study_front_before(s, was.has_value, was.value, was.recorded);
     bool in_model = t->joined_by > 0 || t->joining;
     amendment a = {.trial = t->id, .told_seq = t->told_seq, .change = {.arm = t->candidate}};
     if (!study_fill_change(s, &a.change, &was, now))
@@ -125,7 +126,7 @@ static store_status amend(study *s, trial *t, const told_result *now)
     if (t->joined_by > 0)
         t->joined_by = commit_number(s->commit); /* the amended row is stored with this write */
     study_note_progress(s, t);
-    study_forget_front(s);
+    *front = study_front_after(s, was_on_front, now->has_value, now->value, now->recorded);
     store_status status = STORE_OK;
     if (s->best_trial == t->id)
         status = study_find_best(s);
@@ -137,7 +138,7 @@ static store_status amend(study *s, trial *t, const told_result *now)
 }
 
 /* repeats: as of the event. */
-static void record_amendment(study *s, const trial *t, int64_t repeats, uint32_t best_candidate,
+static void record_amendment(study *s, const trial *t, int64_t repeats, uint32_t best_candidate, bool front,
                              const char *reason, int64_t time)
 {
     store_event event = {.type = EVENT_TRIAL_AMENDED, .time = time};
@@ -152,7 +153,7 @@ static void record_amendment(study *s, const trial *t, int64_t repeats, uint32_t
     event.u.amended.best_candidate = s->best_trial ? best_candidate : 0;
     event.u.amended.best_value = s->best_value;
     event.u.amended.outdone = s->best_trial == t->id && study_is_outdone(s, s->best_value);
-    event.u.amended.front = t->has_value && study_is_on_front(s, t->value, t->recorded);
+    event.u.amended.front = front;
     commit_record(s->commit, &event);
 }
 
@@ -207,7 +208,8 @@ void study_amend(study *s, study_request *request)
         now.state = t->state == TRIAL_STOPPED ? TRIAL_STOPPED : TRIAL_COMPLETED;
     else
         now.state = result->outcome == WIRE_INFEASIBLE ? TRIAL_INFEASIBLE : TRIAL_FAILED;
-    store_status status = amend(s, t, &now);
+    bool front = false;
+    store_status status = amend(s, t, &now, &front);
     const trial *best = t;
     if (status == STORE_OK && s->best_trial && s->best_trial != t->id)
         best = study_recall_trial(s, s->best_trial, &status);
@@ -216,7 +218,8 @@ void study_amend(study *s, study_request *request)
         reply_store_problem(request, status);
         goto out;
     }
-    record_amendment(s, t, now.repeats == implied ? 0 : now.repeats, best->candidate, result->reason, time);
+    record_amendment(s, t, now.repeats == implied ? 0 : now.repeats, best->candidate, front, result->reason,
+                     time);
     suspects suspected = {0};
     study_suspects_add(s, &suspected, t->candidate, t->state);
     study_cancel_barred(s, &suspected);

@@ -64,13 +64,14 @@ static store_status amend(study *s, const store_imported *was, const store_impor
     bool joins;
     told_result before = result_of(was), after = result_of(now);
     amendment a = {.told_seq = was->told_seq, .change = {.arm = was->candidate}};
+    bool was_on_front = study_front_before(s, was->has_value, was->value, was->recorded);
     if (!study_fill_change(s, &a.change, &before, &after))
         return STORE_NO_MEMORY;
     if (!pending_results_amend_observation(s->results, now, commit_number(s->commit), &joins) ||
         (joins && !pending_results_add_amendment(s->results, &a)))
         return STORE_NO_MEMORY;
     study_note_imported(s, now);
-    study_forget_front(s);
+    study_front_after(s, was_on_front, now->has_value, now->value, now->recorded);
     return STORE_OK;
 }
 

@@ -103,16 +103,24 @@ bool study_enters_front(study *s, double value, const char *recorded)
     return false;
 }
 
-bool study_is_on_front(study *s, double value, const char *recorded)
+bool study_front_before(study *s, bool has_value, double value, const char *recorded)
 {
     size_t k = s->config->n_objectives;
     double point[WIRE_MAX_MODELLED];
-    if (k < 2 || !find(s) || !read_rewards(s->config, value, recorded, point))
+    if (k < 2 || !find(s) || !has_value || !read_rewards(s->config, value, recorded, point))
         return false;
     for (size_t i = 0; i < s->front.n; i++)
         if (covers(s->front.points + i * k, point, k))
             return covers(point, s->front.points + i * k, k);
     return false;
+}
+
+bool study_front_after(study *s, bool was_on_front, bool has_value, double value, const char *recorded)
+{
+    if (!was_on_front)
+        return has_value && study_enters_front(s, value, recorded);
+    study_forget_front(s);
+    return study_front_before(s, has_value, value, recorded); /* what is found includes the new value */
 }
 
 void study_forget_front(study *s)

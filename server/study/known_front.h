@@ -11,9 +11,10 @@
  * cannot be read, the turn fails. Call it before the result is kept in memory. */
 bool study_enters_front(study *s, double value, const char *recorded);
 
-/* Is a result that is kept in memory on the front? False with one objective. If the results cannot be read, the turn
- * fails. */
-bool study_is_on_front(study *s, double value, const char *recorded);
+/* Before a result is amended, or after it: its old value, or its new one, if it has one. Is it on the front, then? False
+ * with one objective. The second call needs the answer of the first. If the results cannot be read, the turn fails. */
+bool study_front_before(study *s, bool has_value, double value, const char *recorded);
+bool study_front_after(study *s, bool was_on_front, bool has_value, double value, const char *recorded);
 
 /* The front must be found again. */
 void study_forget_front(study *s);

@@ -229,12 +229,19 @@ def test_events_name_the_results_that_enter_the_front():
             assert client.post(f"/v1/studies/{study}/trials/{trial}/amend", {"values": values}).status == 200
         expect_best([3, 11], (2, 3, 0), (0.5, 0.5, 0))
         assert client.post(f"/v1/studies/{study}/observations/1/amend", {"state": "failed"}).status == 200
+        (failed,) = client.ask(study)["trials"]
+        client.tell(study, [{"trial": failed["id"], "state": "failed"}])
+        server.kill()
+        server.start()
+        client = server.client()
+        found = {"y": 1.75, "z": 1.25, "tox": 0}
+        assert client.post(f"/v1/studies/{study}/trials/{failed['id']}/amend", {"values": found}).status == 200
         expect_best([13], (1.75, 1.25, 0))
         assert patched(client, study, {"name": "tox", "at_most": 2}).status == 200
-        expect_best([15], (2.5, 3, 0), (4, 1, 2))
+        expect_best([16], (2.5, 3, 0), (4, 1, 2))
         assert not client.study(study).get("best")
         front = [point["trial"] for point in client.read(study, "best")["observed"]["pareto"]]
-        assert sorted(front) == [5, 15], front
+        assert sorted(front) == [5, 16], front
         copy = client.get(f"/v1/studies/{study}/export?format=ndjson").body
         with Server() as other:
             assert other.client().post("/v1/studies", copy, content_type="application/x-ndjson").status == 201
