@@ -131,6 +131,34 @@ async function edited(site) {
   });
 }
 
+// Bounds and thresholds are changed in the same dialog; an error is shown at its own field.
+async function goals(site) {
+  const metrics = [{ name: 'gain', goal: 'maximize' }, { name: 'heat', goal: 'minimize', unit: '°C', at_most: 90 }, { name: 'note', role: 'recorded' }, { name: 'cost', role: 'constraint', at_least: 1, at_most: 9 }];
+  await site.api.create({ id: 'goals', metrics, domain: { type: 'candidates', points: [[0], [1], [2], [3]] } });
+  await work(site.api, 'goals', 3, ['w'], (trial) => ({ values: { gain: trial.point[0], heat: 50, note: 0, cost: 5 } }));
+  await with_(site.chrome, { allowed: /422/ }, async (page) => {
+    await page.goto(`${site.url}/#/studies/goals`);
+    await page.getByRole('button', { name: 'Edit goals' }).click();
+    const labels = await page.locator('dialog label').allTextContents();
+    assert.deepEqual(labels.filter((label) => /, (threshold|allowed)/.test(label)), ['gain, threshold', 'heat (°C), threshold', 'heat (°C), allowed to', 'cost, allowed from', 'cost, allowed to']);
+    const save = () => page.locator('dialog').getByRole('button', { name: 'Save' }).click();
+    await page.getByLabel('cost, allowed to').fill('');
+    await save();
+    await until('the field is marked', async () => (await page.getByLabel('cost, allowed to').getAttribute('aria-invalid')) === 'true');
+    await page.getByLabel('cost, allowed to').fill('4.5');
+    await page.getByLabel('gain, threshold').fill('0.5');
+    await save();
+    await page.waitForSelector('dialog .notice:has-text("either all objectives or none must have a threshold")');
+    await page.getByLabel('heat (°C), threshold').fill('80');
+    await save();
+    await page.waitForSelector('.toast >> text=Changed goals.');
+    const changed = (await site.api.get('/v1/studies/goals')).metrics;
+    assert.deepEqual(changed.map((m) => [m.threshold, m.at_least, m.at_most]), [[0.5, undefined, undefined], [80, undefined, 90], [undefined, undefined, undefined], [undefined, 1, 4.5]]);
+    assert.equal((await site.api.get('/v1/studies/goals/best')).observed.pareto.length, 0);
+    await page.waitForSelector('text=No result keeps all bounds');
+  });
+}
+
 // A study that a rule has ended says which, and that the rule still holds.
 async function endedByRule(site) {
   const rules = (total) => [{ rule: 'cost', total }];
@@ -308,6 +336,7 @@ export const tests = {
   'manage: ticked studies are labelled and deleted': bulk,
   'manage: one study is deleted after its name was entered': deleted,
   'manage: a study is edited, and what others put into its metadata stays': edited,
+  'manage: thresholds and bounds are edited': goals,
   'manage: a study that a rule has ended': endedByRule,
   'manage: a token is made and revoked': tokens,
 };
