@@ -210,6 +210,7 @@ static const uint32_t *ranking(study *s, const question *q, const candidate_rang
         reply_store_problem(q->request, STORE_NO_MEMORY);
         return NULL;
     }
+    study_count_memory(s);
     return arms;
 }
 

@@ -87,6 +87,7 @@ void study_count_memory(study *s)
     size_t memory = lane->arms ? bandit_arms_memory(lane->arms) : 0;
     memory += lane->engine ? bandit_engine_memory(lane->engine) : 0;
     memory += lane->preview.engine ? bandit_engine_memory(lane->preview.engine) : 0;
+    memory += insight_cache_memory(lane->insights) + insight_cache_memory(lane->preview.insights);
     size_t before = atomic_exchange(&lane->memory, memory);
     metrics_add(s->app->metrics, METRICS_ENGINE_BYTES, (int64_t)memory - (int64_t)before);
     atomic_fetch_add(&s->app->engine_bytes, memory - before); /* modulo 2^64, as unsigned numbers are */

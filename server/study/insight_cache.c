@@ -89,6 +89,17 @@ bool insight_cache_keep_ranking(insight_cache **cache, int64_t batch, int order,
     return true;
 }
 
+size_t insight_cache_memory(const insight_cache *cache)
+{
+    if (!cache)
+        return 0;
+    size_t memory =
+        sizeof *cache + (cache->ranking.arms ? cache->ranking.n * sizeof *cache->ranking.arms : 0);
+    for (size_t i = 0; i < cache->n; i++)
+        memory += strlen(cache->entries[i].key) + strlen(cache->entries[i].text) + 2;
+    return memory;
+}
+
 void insight_cache_free(insight_cache *cache)
 {
     if (!cache)

@@ -22,6 +22,9 @@ const uint32_t *insight_cache_ranking(const insight_cache *cache, int64_t batch,
 /* Keeps the arms in this order, and drops another ranking. Takes `arms` over. False: out of memory, and `arms` is freed. */
 bool insight_cache_keep_ranking(insight_cache **cache, int64_t batch, int order, uint32_t *arms, size_t n);
 
+/* The bytes that all of it takes; 0 if cache is NULL. */
+size_t insight_cache_memory(const insight_cache *cache);
+
 void insight_cache_free(insight_cache *cache); /* accepts NULL */
 
 #endif

@@ -172,6 +172,9 @@ def test_what_has_happened_is_counted():
         resident = 1024 * int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1))
         assert 0.5 * resident < after.get("process_resident_memory_bytes") < 2 * resident
         assert abs(time.time() - after.get("process_start_time_seconds")) < 3600
+        held = Metrics(client).get("banditd_engine_memory_bytes")
+        client.get(f"/v1/studies/{study}/candidates?sort=std&limit=1")
+        assert Metrics(client).get("banditd_engine_memory_bytes") >= held + 144 * 4, "the order is kept for the next page"
         client.delete(f"/v1/studies/{study}")
         client.delete(f"/v1/studies/{paused}")
         gone = until(client, lambda metrics: metrics.get("banditd_loaded_studies") == 0)
