@@ -28,7 +28,8 @@ CASES = {"a space": (SPACE, peak, 1e8), "a list": (LIST, product, max(map(produc
 
 
 def search(client, case, revision, seed):
-    """-> by how many decades the best value and the recommended point are below the top, and how many values are set aside"""
+    """-> by how many decades the best value and the recommended point are below the top, and how many values are set aside, in the
+    model that the last trial was planned with"""
     domain, function, top = case
     name = f"decades-{domain['type']}-{revision}-{seed}"
     algorithm = {"name": "log_ei", "revision": revision}
@@ -37,12 +38,12 @@ def search(client, case, revision, seed):
     values = []
     for _ in range(60):
         (trial,) = client.ask(name, wait_seconds=60)["trials"]
+        recommended, aside = client.read(name, "best")["recommended"], client.read(name, "model")["set_aside"]
         values.append(function(trial.get("point") or list(trial["parameters"].values())))
         client.tell(name, [{"trial": trial["id"], "value": values[-1]}])
-    recommended = client.read(name, "best")["recommended"]
     point = LIST["points"][recommended["candidate"]] if domain is LIST else list(recommended["parameters"].values())
     short = [math.log10(top / value) for value in (max(values), function(point))]
-    return short, client.read(name, "model")["set_aside"]
+    return short, aside
 
 
 @cases(CASES)
