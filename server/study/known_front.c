@@ -61,7 +61,7 @@ static void consider(void *arg, int64_t id, double value, const char *recorded)
 {
     search *f = arg;
     const study_config *config = f->s->config;
-    double point[WIRE_MAX_MODELLED];
+    double point[WIRE_MAX_MODELLED] = {0};
     bool added;
     (void)id;
     if (read_rewards(config, value, recorded, point))
@@ -93,7 +93,7 @@ static bool find(study *s)
 
 bool study_enters_front(study *s, double value, const char *recorded)
 {
-    double point[WIRE_MAX_MODELLED];
+    double point[WIRE_MAX_MODELLED] = {0};
     bool added;
     if (s->config->n_objectives < 2 || !find(s) || !read_rewards(s->config, value, recorded, point))
         return false;
@@ -106,7 +106,7 @@ bool study_enters_front(study *s, double value, const char *recorded)
 bool study_front_before(study *s, bool has_value, double value, const char *recorded)
 {
     size_t k = s->config->n_objectives;
-    double point[WIRE_MAX_MODELLED];
+    double point[WIRE_MAX_MODELLED] = {0};
     if (k < 2 || !find(s) || !has_value || !read_rewards(s->config, value, recorded, point))
         return false;
     for (size_t i = 0; i < s->front.n; i++)
