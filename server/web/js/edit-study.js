@@ -24,7 +24,7 @@ const GOALS = ['threshold', 'at_least', 'at_most'];
 function goalFields(study) {
   const number = (i, name, label) => ({ pointer: `/metrics/${i}/${name}`, label: `${titleOf(study.metrics[i])}, ${label}`, kind: KINDS.number });
   return study.metrics.flatMap((metric, i) => [
-    ...(metric.role === 'objective' && hasFront(study) ? [{ ...number(i, 'threshold', 'threshold'), placeholder: 'found out' }] : []),
+    ...(metric.role === 'objective' && hasFront(study) ? [{ ...number(i, 'threshold', 'threshold'), placeholder: 'inferred' }] : []),
     ...(metric.at_least === undefined ? [] : [number(i, 'at_least', 'allowed from')]),
     ...(metric.at_most === undefined ? [] : [number(i, 'at_most', 'allowed to')]),
   ]);

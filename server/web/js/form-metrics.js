@@ -45,7 +45,7 @@ function row(form, metric, i) {
     field({ name: 'unit', label: 'Unit', placeholder: '%' }),
     bound('at_least', 'Allowed from'),
     bound('at_most', 'Allowed to'),
-    front ? field({ name: 'threshold', label: 'Threshold', kind: KINDS.number, placeholder: 'found out', hint: 'The worst value of interest: for all objectives, or for none' }) : null,
+    front ? field({ name: 'threshold', label: 'Threshold', kind: KINDS.number, placeholder: 'inferred', hint: 'The worst value of interest: for all objectives, or for none' }) : null,
     several ? h('button', { type: 'button', class: 'small quiet-danger', 'aria-label': `Remove metric ${i + 1}`, onclick: remove }, 'Remove') : null,
   );
 }
