@@ -436,9 +436,9 @@ typedef struct wire_candidate {
     int64_t pulls;                           /* in the model */
     double mean;                             /* of their values; null without pulls */
     const struct wire_prediction *posterior; /* of the first objective; NULL: null */
-    const wire_study *several;               /* with several modelled metrics: the posterior of each, */
-    size_t stride;                           /* posterior[j * stride], and */
-    double feasible;                         /* with bounds: the probability that all of them hold */
+    const wire_study *several; /* the study, if it has several modelled metrics or bounds; or NULL */
+    size_t stride;             /* with `several`: metric j has posterior[j * stride] */
+    double feasible;           /* with bounds: the probability that all of them hold */
 } wire_candidate;
 
 void wire_encode_candidate(wire_writer *w, const wire_candidate *candidate);

@@ -5,8 +5,8 @@
 
 #include "server/study/study.h"
 
-/* A value that was reported for a trial, once or more often. recorded: the values of the other metrics; NULL if the study
- * models one metric. */
+/* A value that was reported for a trial, once or more often. recorded: the values of the other metrics; if the study
+ * models one metric, it may be NULL. */
 typedef void visit_result(void *arg, int64_t trial, double value, const char *recorded);
 
 /* Calls `visit` for the value of each trial and for each late result, in any order. */

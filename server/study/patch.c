@@ -186,13 +186,12 @@ static void replace_config(study *s, study_config *config)
     remembered_forget(s);
 }
 
-/* Does the patch change which results can be the best one? */
-static bool changes_best(const study *s, const wire_study_patch *patch)
+static bool gives_bounds(const wire_study_patch *patch)
 {
-    bool bounds = false;
+    bool some = false;
     for (size_t i = 0; i < patch->n_metrics; i++)
-        bounds |= patch->metrics[i].at_least.given || patch->metrics[i].at_most.given;
-    return bounds && s->config->n_objectives == 1;
+        some |= patch->metrics[i].at_least.given || patch->metrics[i].at_most.given;
+    return some;
 }
 
 /* Finds the best trial by the new bounds, and its candidate (0: there is none). */
@@ -332,9 +331,10 @@ void study_patch(study *s, study_request *request)
     }
     view.definition = definition;
     view.state = state;
-    view.finds_best = changes_best(s, patch);
+    view.finds_best = gives_bounds(patch) && s->config->n_objectives == 1;
     replace_config(s, config);
-    study_forget_front(s); /* other results may keep the bounds */
+    if (gives_bounds(patch))
+        study_forget_front(s); /* other results may keep the bounds */
     store_status stored = view.finds_best ? find_best(s, &view.best_candidate) : STORE_OK;
     if (stored == STORE_OK)
         stored = store_read_study(s->app->store, s->id, show_patched, &view, &error);

@@ -29,8 +29,9 @@ typedef struct told_history told_history;
 /* The front of the results, for known_front.c. */
 typedef struct known_front {
     bool known;
+    bool large;     /* too large to be kept */
     double *points; /* n x n_objectives, as rewards */
-    size_t n, capacity;
+    size_t n;
 } known_front;
 
 typedef struct engine_lane {

@@ -249,6 +249,17 @@ def test_events_name_the_results_that_enter_the_front():
         expect_sound(server.db)
 
 
+def test_a_large_front_is_not_followed(server):
+    """From its 2001st result on, none is named."""
+    client = server.client()
+    metrics = [{"name": "y", "goal": "maximize"}, {"name": "z", "goal": "minimize"}]
+    study = create(client, LINE, *metrics).json["id"]
+    import_values(client, study, metrics, [(i, i) for i in range(1999)])
+    tell_values(client, study, metrics, [(2000, 2000), (2001, 2001), (2002, 2002)])
+    bests, _ = best_events(server, client, study)
+    assert bests == [1], bests
+
+
 Y = {"name": "y", "goal": "maximize"}
 TOX = {"name": "tox", "role": "constraint", "at_most": 1}
 LINE = {"type": "space", "parameters": [{"name": "x", "type": "double", "min": 0, "max": 1}]}

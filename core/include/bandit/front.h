@@ -17,6 +17,12 @@ bool bandit_dominates(const double *a, const double *b, size_t k);
  * `front` has n entries. */
 size_t bandit_front_find(const double *points, size_t n, size_t k, size_t *front);
 
+/* Extends a front by the points first … n−1: front[0 … size−1] is the front of the points before them, as
+ * bandit_front_find gives it, and has n entries. Returns the new size. The last entry is one of the new points, unless none
+ * of them is on the front. */
+size_t bandit_front_extend(const double *points, size_t first, size_t n, size_t k, size_t *front,
+                           size_t size);
+
 /* The volume of { z >= reference : z <= y for one of the points y }, as points are added one by one. */
 typedef struct bandit_volume bandit_volume;
 
