@@ -45,6 +45,20 @@ static void patch_bound(wire_number *bound, const wire_number *given, const char
         *bound = *given;
 }
 
+/* The bounds of a changed metric must be in order. Other checks name the metric by its place in the definition; this one names it
+ * by its place in the patch. */
+static void check_order(const wire_metric *metric, const wire_metric_patch *change, size_t i,
+                        wire_errors *errors)
+{
+    bool both = metric->at_least.given && metric->at_most.given;
+    if (!both || metric->at_least.value < metric->at_most.value)
+        return;
+    if (change->at_most.given)
+        wire_errors_add(errors, log_format("/metrics/%zu/at_most", i), "must be greater than \"at_least\"");
+    else if (change->at_least.given)
+        wire_errors_add(errors, log_format("/metrics/%zu/at_least", i), "must be less than \"at_most\"");
+}
+
 /* Changes thresholds and bounds. */
 static void patch_metrics(wire_study *definition, const wire_study_patch *patch, wire_errors *errors)
 {
@@ -66,6 +80,9 @@ static void patch_metrics(wire_study *definition, const wire_study_patch *patch,
         patch_bound(&metric->at_least, &change->at_least, log_format("/metrics/%zu/at_least", i), errors);
         patch_bound(&metric->at_most, &change->at_most, log_format("/metrics/%zu/at_most", i), errors);
     }
+    for (size_t i = 0; errors->n == 0 && i < patch->n_metrics; i++)
+        check_order(&definition->metrics[wire_metric_named(definition, patch->metrics[i].name)],
+                    &patch->metrics[i], i, errors);
 }
 
 /* Checks the goals together, as at creation. */

@@ -614,6 +614,10 @@ def test_refused_goals(server):
     one = create(client, LIST, {"name": "currin", "goal": "minimize"}, SUM).json["id"]
     refusal(patched(client, one, {"name": "sum", "at_least": 1}), 422, "/metrics/0/at_least")
     refusal(patched(client, one, {"name": "currin", "threshold": 1}), 422, "/metrics/0/threshold")
+    two = create(client, LIST, NOTE, {"name": "currin", "goal": "minimize"}, SUM | {"at_least": 0.5}).json["id"]
+    refusal(patched(client, two, {"name": "sum", "at_most": 0.5}), 422, "/metrics/0/at_most")
+    refusal(patched(client, two, {"name": "sum", "at_least": 2}), 422, "/metrics/0/at_least")
+    assert patched(client, two, {"name": "sum", "at_least": 2}, {"name": "sum", "at_most": 3}).status == 200
     bare = create(client, LIST, {"name": "branin", "goal": "minimize"}, {"name": "currin", "goal": "minimize"}).json["id"]
     refusal(patched(client, bare, {"name": "currin", "threshold": 1}), 422, "/metrics")
     assert patched(client, bare, {"name": "currin", "threshold": 1}, {"name": "branin", "threshold": 1}).status == 200

@@ -145,6 +145,9 @@ async function goals(site) {
     await page.getByLabel('cost, allowed to').fill('');
     await save();
     await until('the field is marked', async () => (await page.getByLabel('cost, allowed to').getAttribute('aria-invalid')) === 'true');
+    await page.getByLabel('cost, allowed to').fill('0.5');
+    await save();
+    await page.waitForSelector('.field:has(label:text-is("cost, allowed to")) >> text=must be greater than');
     await page.getByLabel('cost, allowed to').fill('4.5');
     await page.getByLabel('gain, threshold').fill('0.5');
     await save();
