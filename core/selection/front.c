@@ -11,6 +11,8 @@
 /* The largest number of local bounds of a volume: more would take minutes to update. */
 enum { MOST_BOUNDS = 200000 };
 
+enum { COMPARED_BETWEEN_PAUSES = 16384 }; /* points */
+
 bool bandit_dominates(const double *a, const double *b, size_t k)
 {
     bool better = false;
@@ -30,13 +32,24 @@ static bool is_at_least(const double *a, const double *b, size_t k)
     return true;
 }
 
+/* A checkpoint after some thousands of comparisons, of which there are n more now. */
+static void pause_after(size_t *compared, size_t n)
+{
+    *compared += n;
+    if (*compared < COMPARED_BETWEEN_PAUSES)
+        return;
+    bandit_pause();
+    *compared = 0;
+}
+
 size_t bandit_front_extend(const double *points, size_t first, size_t n, size_t k, size_t *front, size_t size)
 {
+    size_t compared = 0;
     for (size_t i = first; i < n; i++) {
         const double *point = points + i * k;
         size_t kept = 0;
         bool covered = false;
-        bandit_pause_at(i);
+        pause_after(&compared, size + 1);
         for (size_t f = 0; f < size && !covered; f++)
             covered = is_at_least(points + front[f] * k, point, k);
         if (covered)
@@ -50,29 +63,63 @@ size_t bandit_front_extend(const double *points, size_t first, size_t n, size_t 
     return size;
 }
 
-size_t bandit_front_find(const double *points, size_t n, size_t k, size_t *front)
-{
-    return bandit_front_extend(points, 0, n, k, front, 0);
-}
-
-/* Lexicographically, the largest first. */
+/* Lexicographically, the largest first; of equal points the first. */
 static int compare_points(const void *a, const void *b)
 {
     const bandit_front_point *x = a, *y = b;
     for (size_t j = 0; j < BANDIT_MOST_OBJECTIVES; j++)
         if (x->y[j] != y->y[j])
             return x->y[j] > y->y[j] ? -1 : 1;
-    return 0;
+    return (x->number > y->number) - (x->number < y->number);
 }
 
 void bandit_front_sort(bandit_front_point *out, const double *points, const size_t *which, size_t n, size_t k)
 {
     for (size_t i = 0; i < n; i++) {
-        out[i] = (bandit_front_point){{0}};
-        memcpy(out[i].y, points + which[i] * k, k * sizeof *points);
+        size_t number = which ? which[i] : i;
+        out[i] = (bandit_front_point){.number = number};
+        memcpy(out[i].y, points + number * k, k * sizeof *points);
     }
     if (n > 0)
         qsort(out, n, sizeof *out, compare_points);
+}
+
+/* Moves the front of sorted points to their beginning. Only a point before it can dominate a point; with two objectives, the
+ * last one on the front is enough to look at, because it has the largest second objective. */
+static size_t keep_front(bandit_front_point *sorted, size_t n, size_t k)
+{
+    size_t size = 0, compared = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t first = k <= 2 && size > 0 ? size - 1 : 0;
+        bool covered = false;
+        pause_after(&compared, size - first + 1);
+        for (size_t f = size; f > first && !covered; f--)
+            covered = is_at_least(sorted[f - 1].y, sorted[i].y, k);
+        if (!covered)
+            sorted[size++] = sorted[i];
+    }
+    return size;
+}
+
+static int compare_indices(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+size_t bandit_front_find(const double *points, size_t n, size_t k, size_t *front)
+{
+    bandit_front_point *sorted = bandit_alloc(n, sizeof *sorted);
+    if (!sorted) /* the same without memory, but slower */
+        return bandit_front_extend(points, 0, n, k, front, 0);
+    bandit_front_sort(sorted, points, NULL, n, k);
+    size_t size = keep_front(sorted, n, k);
+    for (size_t f = 0; f < size; f++)
+        front[f] = sorted[f].number;
+    free(sorted);
+    if (size > 0)
+        qsort(front, size, sizeof *front, compare_indices);
+    return size;
 }
 
 /* ---- volumes ------------------------------------------------------------------------------------------- */
@@ -126,27 +173,49 @@ double bandit_volume_value(const bandit_volume *v)
     return sum;
 }
 
-bandit_status bandit_hypervolume(double *out, const double *points, size_t n, size_t k,
-                                 const double *reference, bandit_error *err)
+/* The volume of a sorted front. */
+static bandit_status volume_of(double *out, const bandit_front_point *front, size_t n, size_t k,
+                               const double *reference, bandit_error *err)
 {
-    bandit_volume *volume = NULL;
-    bandit_front_point *sorted = bandit_alloc(n, sizeof *sorted);
-    size_t *front = bandit_alloc(n, sizeof *front), size = 0;
-    bandit_status status = BANDIT_OK;
-    if (!sorted || !front)
-        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    if (status == BANDIT_OK)
-        status = bandit_volume_new(&volume, reference, k, err);
-    if (status == BANDIT_OK) {
-        size = bandit_front_find(points, n, k, front);
-        bandit_front_sort(sorted, points, front, size, k);
-    }
-    for (size_t f = 0; status == BANDIT_OK && f < size; f++)
-        status = bandit_volume_add(volume, sorted[f].y, NULL, err);
+    bandit_volume *volume;
+    bandit_status status = bandit_volume_new(&volume, reference, k, err);
+    if (status != BANDIT_OK)
+        return status;
+    for (size_t f = 0; status == BANDIT_OK && f < n; f++)
+        status = bandit_volume_add(volume, front[f].y, NULL, err);
     if (status == BANDIT_OK)
         *out = bandit_volume_value(volume);
     bandit_volume_free(volume);
-    free(sorted);
+    return status;
+}
+
+/* The same with two objectives: each point adds the box above the one before it. To the bit, this is the sum of the boxes
+ * between local bounds. */
+static double area(const bandit_front_point *front, size_t n, const double *reference)
+{
+    double sum = 0.0, below = reference[1];
+    for (size_t f = 0; f < n; f++) {
+        if (!(front[f].y[0] > reference[0]) || !(front[f].y[1] > below))
+            continue;
+        sum += (front[f].y[0] - reference[0]) * (front[f].y[1] - below);
+        below = front[f].y[1];
+    }
+    return sum;
+}
+
+bandit_status bandit_hypervolume(double *out, const double *points, size_t n, size_t k,
+                                 const double *reference, bandit_error *err)
+{
+    bandit_front_point *front = bandit_alloc(n, sizeof *front);
+    bandit_status status = BANDIT_OK;
+    if (!front)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    bandit_front_sort(front, points, NULL, n, k);
+    size_t size = keep_front(front, n, k);
+    if (k == 2)
+        *out = area(front, size, reference);
+    else
+        status = volume_of(out, front, size, k, reference, err);
     free(front);
     return status;
 }

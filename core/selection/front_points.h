@@ -7,9 +7,11 @@
 
 typedef struct bandit_front_point {
     double y[BANDIT_MOST_OBJECTIVES]; /* the first k are used, the others are 0 */
+    size_t number;                    /* the index of the point */
 } bandit_front_point;
 
-/* Copies n of the points (n x k, by their indices `which`) and sorts them lexicographically. */
+/* Copies n of the points (n x k, by their indices `which`; NULL: the first n) and sorts them lexicographically, the largest
+ * first; of equal points the first. */
 void bandit_front_sort(bandit_front_point *out, const double *points, const size_t *which, size_t n,
                        size_t k);
 

@@ -1,5 +1,5 @@
 /* Fronts of points with several objectives, and the hypervolumes that they dominate. All objectives are
- * maximized; a point is k numbers, 1 <= k <= BANDIT_MOST_OBJECTIVES, and n points are n x k, row-major. */
+ * maximized; a point is k finite numbers, 1 <= k <= BANDIT_MOST_OBJECTIVES, and n points are n x k, row-major. */
 #ifndef BANDIT_FRONT_H
 #define BANDIT_FRONT_H
 
@@ -14,7 +14,8 @@ enum { BANDIT_MOST_OBJECTIVES = 5 };
 bool bandit_dominates(const double *a, const double *b, size_t k);
 
 /* Sets front[0 … result−1] to the points that no other point dominates, ascending; of equal points the first.
- * `front` has n entries. */
+ * `front` has n entries. With one or two objectives it takes O(n log n), with more also
+ * n times the size of the front. */
 size_t bandit_front_find(const double *points, size_t n, size_t k, size_t *front);
 
 /* Extends a front by the points first … n−1: front[0 … size−1] is the front of the points before them, as

@@ -406,6 +406,31 @@ static void front_has_points_that_none_dominates(void **unused)
     }
 }
 
+/* The volume of two objectives has a sum of its own: to the bit that of the points one by one, in order. Here many points
+ * are on the front, and some are beyond the reference. */
+static void area_is_volume_of_points_in_order(void **unused)
+{
+    enum { POINTS = 3000 };
+    static double points[2 * POINTS], in_order[2 * POINTS];
+    const double reference[] = {-0.9, -0.8};
+    uint64_t state = 5;
+    bandit_volume *volume;
+    (void)unused;
+    for (size_t i = 0; i < POINTS; i++) {
+        double x = ((double)i + dense_uniform(&state)) / POINTS;
+        in_order[2 * i] = -x; /* the largest first */
+        in_order[2 * i + 1] = -sqrt(1.0 - x * x) - (i % 5 == 4 ? 0.01 : 0.0);
+    }
+    for (size_t i = 0; i < POINTS; i++)
+        memcpy(points + 2 * i, in_order + 2 * (i * 7 % POINTS), 2 * sizeof *points);
+    assert_int_equal(bandit_volume_new(&volume, reference, 2, NULL), BANDIT_OK);
+    for (size_t i = 0; i < POINTS; i++)
+        assert_int_equal(bandit_volume_add(volume, in_order + 2 * i, NULL, NULL), BANDIT_OK);
+    double expected = bandit_volume_value(volume);
+    assert_true(expected > 0.0 && hypervolume(points, POINTS, 2, reference) == expected);
+    bandit_volume_free(volume);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +447,7 @@ int main(void)
         cmocka_unit_test(one_objective_is_expected_improvement),
         cmocka_unit_test(probability_between_has_closed_form),
         cmocka_unit_test(front_has_points_that_none_dominates),
+        cmocka_unit_test(area_is_volume_of_points_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
