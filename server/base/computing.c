@@ -19,8 +19,9 @@
 static const computing_slices SLICES = {.usual = 0.010, .before_new = 0.001};
 
 /* The scheduler may let a thread keep its processor for milliseconds, and a request passes through five threads. So
- * computing threads yield more often than that. */
-static const double YIELD_EVERY = 0.0005;
+ * computing threads yield more often than that. If other programs want the processor as well, they may keep it for
+ * milliseconds whenever a thread yields. So it computes for YIELD_RATIO times as long as it was away before it yields again. */
+static const double YIELD_EVERY = 0.0005, YIELD_RATIO = 4.0;
 
 enum { MOST_PUT_DOWN = 256 }; /* threads beyond the permits: this many jobs may be suspended at once */
 
@@ -225,16 +226,6 @@ static void put_down_if_due(computing_thread *t, double now)
     computing_acquire(t);
 }
 
-static bool should_yield(computing_thread *t, double now)
-{
-    bool due = now - t->yielded >= YIELD_EVERY;
-    if (due) {
-        t->yielded = now;
-        t->had = clock_thread();
-    }
-    return due;
-}
-
 /* Measures a step that may be a long one, in processor time, which excludes the time of other processes. That clock is
  * slower to read, so the step is counted from the last reading, which was shortly before its start. */
 static void note_step(computing_thread *t, double now)
@@ -249,14 +240,22 @@ static void note_step(computing_thread *t, double now)
         continue;
 }
 
+static void yield(computing_thread *t, double now)
+{
+    t->had = clock_thread();
+    sched_yield();
+    t->checked = clock_steady();
+    t->next_yield = t->checked + fmax(YIELD_EVERY, YIELD_RATIO * (t->checked - now));
+}
+
 void computing_yield(computing_thread *t)
 {
     double now = clock_steady();
     note_step(t, now);
-    if (!should_yield(t, now))
+    if (now < t->next_yield)
         return;
     pthread_mutex_unlock(&t->c->lock);
-    sched_yield();
+    yield(t, now);
     pthread_mutex_lock(&t->c->lock);
 }
 
@@ -279,8 +278,8 @@ static bool check(void *arg)
     struct computing *c = t->c;
     double now = clock_steady();
     note_step(t, now);
-    if (should_yield(t, now))
-        sched_yield();
+    if (now >= t->next_yield)
+        yield(t, now);
     if (atomic_load(&c->n_waiting) > 0 && now - t->slice >= c->slices.before_new) {
         pthread_mutex_lock(&c->lock);
         put_down_if_due(t, now);

@@ -40,7 +40,7 @@ struct computing_thread {
     size_t n_workers;
     double slice;   /* when it got its permit */
     double charged; /* the time up to which account->used includes its work */
-    double yielded, checked;
+    double next_yield, checked;
     double had; /* its processor time, at or shortly before `checked` */
     computing_thread *next_idle;
 };
