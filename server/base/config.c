@@ -5,6 +5,7 @@
 #include "server/base/config_options.h"
 #include "server/base/listen.h"
 #include "server/base/log.h"
+#include "server/base/process.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -182,8 +183,8 @@ static bool set_defaults(server_config *out)
         if (config_options[i].fallback &&
             !apply(out, &config_options[i], config_options[i].fallback, "default"))
             return false;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    out->threads = cores < 1 ? 1 : cores > BLAS_MOST_CALLERS ? BLAS_MOST_CALLERS : (size_t)cores;
+    size_t processors = process_processors();
+    out->threads = processors < BLAS_MOST_CALLERS ? processors : BLAS_MOST_CALLERS;
     return true;
 }
 
@@ -257,7 +258,7 @@ void config_print_help(void)
         else
             printf("  %-24s %s\n", form, o->meaning);
         printf("  %-24s (%s; default %s)\n", "", name,
-               !o->fallback   ? "one per core"
+               !o->fallback   ? "one per processor that it may use"
                : *o->fallback ? o->fallback
                               : "none");
     }

@@ -1,6 +1,11 @@
 #include "server/base/process.h"
 
+#include "server/base/control_group.h"
+
 #include <dirent.h>
+#include <math.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -60,17 +65,24 @@ static double resident(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
+static double limit_of_group(const char *name)
+{
+    return control_group_limit("/sys/fs/cgroup", "/proc/self/cgroup", name);
+}
+
 static double machine_memory(void)
 {
     double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    unsigned long long limit;
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re"); /* the limit of a container, if there is one */
-    if (!file)
-        return bytes;
-    if (fscanf(file, "%llu", &limit) == 1 && (double)limit < bytes)
-        bytes = (double)limit;
-    fclose(file);
-    return bytes;
+    return fmin(bytes, limit_of_group("memory.max"));
+}
+
+size_t process_processors(void)
+{
+    cpu_set_t allowed;
+    bool known =
+        sched_getaffinity(0, sizeof allowed, &allowed) == 0; /* it fails with more than 1024 processors */
+    double n = known ? CPU_COUNT(&allowed) : (double)sysconf(_SC_NPROCESSORS_ONLN);
+    return (size_t)fmax(1.0, fmin(n, ceil(limit_of_group("cpu.max"))));
 }
 
 void process_read_statistics(process_statistics *out)

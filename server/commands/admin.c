@@ -57,8 +57,8 @@ static void print_help(const admin_command *command)
         printf("  %-24s %s\n", "--database URI", "PostgreSQL database in place of --db (BANDITD_DATABASE)");
     if (bit_of(command) & (FOR_CHECK | FOR_COPY))
         printf("  %-24s %s\n  %-24s %s\n", "--threads N",
-               "number of planning threads (BANDITD_THREADS; default: one per core)", "--study-memory SIZE",
-               "as for serve (BANDITD_STUDY_MEMORY; default 2GiB)");
+               "number of planning threads (BANDITD_THREADS; default: one per processor)",
+               "--study-memory SIZE", "as for serve (BANDITD_STUDY_MEMORY; default 2GiB)");
     for (int i = 0; i < N_OPTIONS; i++) {
         char form[64];
         if (!(options[i].commands & bit_of(command)))

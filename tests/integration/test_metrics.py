@@ -1,6 +1,7 @@
 """GET /metrics: well-formed, true, documented, and with labels that do not grow with use."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -55,6 +56,21 @@ class Metrics:
         """All label names of a family's samples."""
         names = (family, family + "_bucket", family + "_sum", family + "_count")
         return {label for name, labels in self.samples if name in names for label, _ in labels}
+
+
+class Confined(Server):
+    """A server that may use one processor."""
+
+    def popen(self, command, **options):
+        one = {min(os.sched_getaffinity(0))}
+        return super().popen(command, preexec_fn=lambda: os.sched_setaffinity(0, one), **options)
+
+
+def test_there_are_no_more_threads_than_usable_processors():
+    for kind, processors in ((Server, len(os.sched_getaffinity(0))), (Confined, 1)):
+        with kind() as server:
+            threads = Metrics(server.client()).get("banditd_pool_threads")
+            assert 1 <= threads <= processors, (kind, threads)  # a control group may have a quota
 
 
 def promtool():
