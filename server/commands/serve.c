@@ -7,6 +7,7 @@
 #include "server/base/libraries.h"
 #include "server/base/listen.h"
 #include "server/base/log.h"
+#include "server/base/process.h"
 #include "server/base/supervisor.h"
 #include "server/commands/database.h"
 #include "server/data/definition_cache.h"
@@ -221,6 +222,18 @@ static void check_libraries(void)
     http_check_libraries();
 }
 
+static void check_memory(const server_config *options)
+{
+    const double mebibyte = 1048576.0;
+    process_statistics statistics;
+    process_read_statistics(&statistics);
+    double limits = (double)options->total_memory + (double)options->max_buffered;
+    if (limits > statistics.machine_bytes)
+        log_event(LOG_WARN, "memory_limits_too_high", "limits", log_format("%.0fMiB", limits / mebibyte),
+                  "memory", log_format("%.0fMiB", statistics.machine_bytes / mebibyte), "hint",
+                  "the system may kill the server; lower --total-memory or --max-buffered", NULL);
+}
+
 static void say_started(const running *r, const char *url)
 {
     const server_config *options = r->app.config;
@@ -228,6 +241,7 @@ static void say_started(const running *r, const char *url)
               "threads", log_format("%zu", options->threads), "auth",
               options->tokens_required ? "token" : "none", NULL);
     config_warn_of_unknown();
+    check_memory(options);
     if (options->tokens_required && auth_tokens(r->app.auth) == 0)
         log_event(LOG_WARN, "no_tokens", "hint",
                   "create the first token with: banditd token create --role admin", NULL);

@@ -78,6 +78,13 @@ def test_misspelled_variables_are_warned_of():
     assert "BANDITD_MAXBODY" in named and not {"BANDITD_MAX_BODY", "BANDITD_URL"} & set(named), log
 
 
+def test_limits_beyond_the_memory_are_warned_of():
+    for total, warned in (("64MiB", False), ("100000GiB", True)):
+        with Server("--total-memory", total, "--max-buffered", "64MiB") as server:
+            log = server.stop()
+        assert ("memory_limits_too_high limits=102400064MiB" in log) == warned, log
+
+
 WRONG = {
     "unknown": ("db = x\nmax-bodyy = 1\n", "line 2: unknown option 'max-bodyy'"),
     "value": ("max-body = many\n", "line 1: 'many' is not a valid value for max-body (a number of bytes"),
