@@ -78,9 +78,8 @@ static double machine_memory(void)
 
 size_t process_processors(void)
 {
-    cpu_set_t allowed;
-    bool known =
-        sched_getaffinity(0, sizeof allowed, &allowed) == 0; /* it fails with more than 1024 processors */
+    cpu_set_t allowed; /* of up to 1024 processors; with more the call fails */
+    bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
     double n = known ? CPU_COUNT(&allowed) : (double)sysconf(_SC_NPROCESSORS_ONLN);
     return (size_t)fmax(1.0, fmin(n, ceil(limit_of_group("cpu.max"))));
 }

@@ -7,8 +7,7 @@
 typedef struct process_statistics {
     double cpu_seconds; /* user and system */
     double resident_bytes;
-    double
-        machine_bytes; /* memory of the machine, or the limit of our control group (server/base/control_group.h) if it is lower */
+    double machine_bytes; /* memory of the machine, or the limit of our control group if it is lower */
     double open_files, max_files;
     double started_at; /* seconds since 1970 */
 } process_statistics;
