@@ -20,8 +20,8 @@ static const computing_slices SLICES = {.usual = 0.010, .before_new = 0.001};
 
 /* The scheduler may let a thread keep its processor for milliseconds, and a request passes through five threads. So
  * computing threads yield more often than that. If other programs want the processor as well, they may keep it for
- * milliseconds whenever a thread yields. So it computes for YIELD_RATIO times as long as it was away before it yields again. */
-static const double YIELD_EVERY = 0.0005, YIELD_RATIO = 4.0;
+ * milliseconds whenever a thread yields. So before it yields again, it computes for at least as long as it was away. */
+static const double YIELD_EVERY = 0.0005;
 
 enum { MOST_PUT_DOWN = 256 }; /* threads beyond the permits: this many jobs may be suspended at once */
 
@@ -245,7 +245,7 @@ static void yield(computing_thread *t, double now)
     t->had = clock_thread();
     sched_yield();
     t->checked = clock_steady();
-    t->next_yield = t->checked + fmax(YIELD_EVERY, YIELD_RATIO * (t->checked - now));
+    t->next_yield = t->checked + fmax(YIELD_EVERY, t->checked - now);
 }
 
 void computing_yield(computing_thread *t)
