@@ -14,7 +14,7 @@ enum { BANDIT_MOST_OBJECTIVES = 5 };
 bool bandit_dominates(const double *a, const double *b, size_t k);
 
 /* Sets front[0 … result−1] to the points that no other point dominates, ascending; of equal points the first.
- * `front` has n entries. With one or two objectives it takes O(n log n), with more also
+ * `front` has n entries. It takes O(n log n) steps; with more than two objectives, also
  * n times the size of the front. */
 size_t bandit_front_find(const double *points, size_t n, size_t k, size_t *front);
 
