@@ -39,50 +39,81 @@ static bandit_result result_of(const bench_problem *problem, double noise, size_
         .arm = arm, .repeats = 1, .reward = problem->rewards[arm] - 0.5 + noise * bench_normal(index)};
 }
 
-/* Median CPU milliseconds of begin_batch and of a select of so many picks. */
-static void measure(const bench_problem *problem, bandit_algorithm algorithm, double noise, size_t n_picks,
-                    double *begin_ms, double *select_ms, size_t *dictionary)
+/* An engine and the CPU milliseconds of its batches. */
+typedef struct timed_engine {
+    bandit_engine *engine;
+    double begins[REPEATS], selects[REPEATS];
+} timed_engine;
+
+static void start(timed_engine *t, const bench_problem *problem, bandit_algorithm algorithm, double noise)
 {
     static const double lengthscale = 2.5;
     bandit_result history[HISTORY];
-    bandit_pick picks[MOST_PICKS];
     bandit_options o = BANDIT_OPTIONS_INIT;
-    bandit_engine *engine;
     bandit_error err;
-    bandit_selection selection;
-    bandit_description description;
-    double begins[REPEATS], selects[REPEATS];
     o.algorithm = algorithm;
     o.kernel.lengthscales = &lengthscale;
     o.kernel.n_lengthscales = 1;
     o.noise_std = noise;
     o.lambda = noise > 0.0 ? noise * noise : 1e-6;
     o.confidence = BANDIT_CONFIDENCE_CALIBRATED;
-    must(bandit_engine_new(&engine, problem->arms, &o, 0, &err), &err);
+    must(bandit_engine_new(&t->engine, problem->arms, &o, 0, &err), &err);
     for (size_t i = 0; i < HISTORY; i++)
         history[i] = result_of(problem, noise, i);
-    must(bandit_engine_begin_batch(engine, history, HISTORY, NULL, 0, &bandit_executor_serial, &err), &err);
+    must(bandit_engine_begin_batch(t->engine, history, HISTORY, NULL, 0, &bandit_executor_serial, &err),
+         &err);
+}
+
+static void run_batch(timed_engine *t, const bandit_result *result, size_t n_picks, double *begin,
+                      double *select)
+{
+    bandit_pick picks[MOST_PICKS];
+    bandit_selection selection;
+    bandit_error err;
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    limits.max_picks = n_picks;
+    limits.beyond_bound = true;
+    double begun = bench_cpu_seconds();
+    must(bandit_engine_begin_batch(t->engine, result, 1, NULL, 0, &bandit_executor_serial, &err), &err);
+    double selecting = bench_cpu_seconds();
+    must(bandit_engine_select(t->engine, &limits, &bandit_executor_serial, picks, &selection, &err), &err);
+    *begin = 1e3 * (selecting - begun);
+    *select = 1e3 * (bench_cpu_seconds() - selecting);
+}
+
+static double median(double *list)
+{
+    qsort(list, REPEATS, sizeof *list, compare_doubles);
+    return list[REPEATS / 2];
+}
+
+/* Prints the medians of both algorithms. Their batches take turns, so that a change of the machine's speed weighs on both. */
+static void compare(const bench_problem *problem, double noise, size_t n_picks)
+{
+    static const bandit_algorithm algorithms[] = {BANDIT_BBKB, BANDIT_LOG_EI};
+    timed_engine engines[2];
+    double begin[2], select[2];
+    size_t dictionary[2];
+    for (size_t a = 0; a < 2; a++)
+        start(&engines[a], problem, algorithms[a], noise);
     for (size_t i = 0; i < REPEATS + 2; i++) {
         bandit_result one = result_of(problem, noise, HISTORY + i);
-        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
-        limits.max_picks = n_picks;
-        limits.beyond_bound = true;
-        double start = bench_cpu_seconds();
-        must(bandit_engine_begin_batch(engine, &one, 1, NULL, 0, &bandit_executor_serial, &err), &err);
-        double begun = bench_cpu_seconds();
-        must(bandit_engine_select(engine, &limits, &bandit_executor_serial, picks, &selection, &err), &err);
-        if (i < 2)
-            continue; /* the first batches keep a reference for those to come */
-        begins[i - 2] = 1e3 * (begun - start);
-        selects[i - 2] = 1e3 * (bench_cpu_seconds() - begun);
+        size_t at = i < 2 ? 0 : i - 2; /* the first batches keep a reference for those to come */
+        for (size_t a = 0; a < 2; a++)
+            run_batch(&engines[a], &one, n_picks, &engines[a].begins[at], &engines[a].selects[at]);
     }
-    bandit_engine_describe(engine, &description);
-    *dictionary = description.n_dictionary;
-    bandit_engine_free(engine);
-    qsort(begins, REPEATS, sizeof *begins, compare_doubles);
-    qsort(selects, REPEATS, sizeof *selects, compare_doubles);
-    *begin_ms = begins[REPEATS / 2];
-    *select_ms = selects[REPEATS / 2];
+    for (size_t a = 0; a < 2; a++) {
+        bandit_description description;
+        bandit_engine_describe(engines[a].engine, &description);
+        dictionary[a] = description.n_dictionary;
+        bandit_engine_free(engines[a].engine);
+        begin[a] = median(engines[a].begins);
+        select[a] = median(engines[a].selects);
+    }
+    printf("%10zu  %5.2g  %5zu  %5zu, %5zu  %14.1f %8.1f  %14.1f %8.1f  %6.2f\n", problem->n, noise, n_picks,
+           dictionary[0], dictionary[1], begin[0], select[0], begin[1], select[1],
+           (begin[1] + select[1]) / (begin[0] + select[0]));
+    fflush(stdout);
 }
 
 int main(int argc, char **argv)
@@ -95,18 +126,9 @@ int main(int argc, char **argv)
         "candidates  noise  picks   dictionary     bbkb: begin   select   log_ei: begin   select   ratio\n");
     for (size_t i = 0; i < 3 && (double)counts[i] <= most; i++) {
         bench_problem problem = bench_problem_synthetic(counts[i], DIMENSION);
-        for (size_t j = 0; j < 2; j++) {
-            for (size_t k = 0; k < 2; k++) {
-                double b[2], s[2];
-                size_t d[2];
-                measure(&problem, BANDIT_BBKB, noises[j], picks[k], &b[0], &s[0], &d[0]);
-                measure(&problem, BANDIT_LOG_EI, noises[j], picks[k], &b[1], &s[1], &d[1]);
-                printf("%10zu  %5.2g  %5zu  %5zu, %5zu  %14.1f %8.1f  %14.1f %8.1f  %6.2f\n", counts[i],
-                       noises[j], picks[k], d[0], d[1], b[0], s[0], b[1], s[1],
-                       (b[1] + s[1]) / (b[0] + s[0]));
-                fflush(stdout);
-            }
-        }
+        for (size_t j = 0; j < 2; j++)
+            for (size_t k = 0; k < 2; k++)
+                compare(&problem, noises[j], picks[k]);
         bench_problem_clear(&problem);
     }
     return 0;
