@@ -7,6 +7,7 @@
 #include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
 #include "core/selection/gain.h"
+#include "core/selection/screening.h"
 #include "core/simd/simd.h"
 
 #include <math.h>
@@ -81,29 +82,14 @@ static double upper_bound(bandit_several_engine *e, uint32_t arm, const double *
     return with_slack(bandit_joint_bound(&e->joint, &at, error, least, quick));
 }
 
-/* Computes the variances of n <= BLOCK arms for which screening has only given bounds. An arm that matters to
- * no metric alone may be the best for all together. */
+/* Computes the variances of n arms for which screening has only given bounds. An arm that matters to no metric
+ * alone may be the best for all together. */
 static void sharpen(bandit_several_engine *e, const uint32_t *arms, size_t n)
 {
     size_t n_arms = bandit_arms_count(e->base.arms);
-    for (size_t j = 0; j < e->n; j++) {
-        const bandit_posterior *p = bandit_several_selector(e, j)->posterior;
-        double *of_metric = e->list.variance + j * n_arms, mean[BANDIT_TILE], variance[BANDIT_TILE];
-        uint32_t left[BLOCK + BANDIT_TILE] = {0};
-        size_t n_left = 0;
-        for (size_t i = 0; p->one_factor && i < n; i++)
-            if (of_metric[arms[i]] < 0.0)
-                left[n_left++] = arms[i];
-        for (size_t first = 0; first < n_left; first += BANDIT_TILE) {
-            size_t lanes = n_left - first < BANDIT_TILE ? n_left - first : BANDIT_TILE;
-            double *tile = e->list.work, *scratch = tile + p->m * BANDIT_TILE;
-            bandit_covariance_block(p->covariance, left + first, lanes, &p->points, tile, BANDIT_TILE,
-                                    scratch);
-            bandit_posterior_evaluate_tile(p, tile, left + first, lanes, mean, variance);
-            for (size_t i = 0; i < lanes; i++)
-                of_metric[left[first + i]] = variance[i];
-        }
-    }
+    for (size_t j = 0; j < e->n; j++)
+        bandit_screening_sharpen(bandit_several_selector(e, j)->posterior, arms, n,
+                                 e->list.variance + j * n_arms, e->list.work);
 }
 
 /* ---- the best arm -------------------------------------------------------------------------------------- */
@@ -114,8 +100,7 @@ static bandit_status reserve_variances(bandit_several_engine *e, size_t n_arms, 
     bandit_several_list *l = &e->list;
     size_t work = 0;
     for (size_t j = 0; j < e->n; j++) {
-        const bandit_posterior *p = bandit_several_selector(e, j)->posterior;
-        size_t wanted = p->m * BANDIT_TILE + bandit_covariance_scratch(p->covariance);
+        size_t wanted = bandit_screening_scratch(bandit_several_selector(e, j)->posterior);
         work = work < wanted ? wanted : work;
     }
     if (!bandit_reserve((void **)&l->variance, &l->capacity_variance, e->n * n_arms, sizeof(double)) ||

@@ -3,6 +3,7 @@
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
 #include "core/base/stage_clock.h"
+#include "core/selection/screening.h"
 
 #include <assert.h>
 #include <float.h>
@@ -121,10 +122,11 @@ static void find_leaders(bandit_gain_selector *s, const bandit_arm_sum *pulled, 
 }
 
 bandit_status bandit_gain_start(bandit_gain_selector *s, const bandit_posterior *posterior, bool once,
-                                const double *mean, const double *variance, const bandit_arm_sum *pulled,
+                                const double *mean, double *variance, const bandit_arm_sum *pulled,
                                 size_t n_pulled, bandit_error *err)
 {
-    size_t n = posterior->covariance->arms->n;
+    size_t n = posterior->covariance->arms->n, d = posterior->covariance->dimension;
+    size_t scratch = bandit_screening_scratch(posterior);
     bandit_status status = bandit_conditioning_start(&s->conditioning, posterior, BANDIT_TILE, err);
     if (status != BANDIT_OK)
         return status;
@@ -134,7 +136,7 @@ bandit_status bandit_gain_start(bandit_gain_selector *s, const bandit_posterior 
         !bandit_reserve((void **)&s->stamp, &s->capacity_stamp, n, sizeof *s->stamp) ||
         !bandit_reserve((void **)&s->met, &s->capacity_met, n, sizeof *s->met) ||
         !bandit_reserve((void **)&s->slot_of, &s->capacity_slot_of, n, sizeof *s->slot_of) ||
-        !bandit_reserve((void **)&s->scratch, &s->capacity_scratch, posterior->covariance->dimension,
+        !bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch > d ? scratch : d,
                         sizeof(double)) ||
         !reserve_slots(s, slot_doubles(s)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory to select among %zu arms", n);
@@ -360,30 +362,52 @@ static size_t pop_block(search *f, size_t most)
     return n + n_aside < popped ? n + n_aside : popped;
 }
 
+/* The bound of an arm whose variance the picks in flight have shrunk by at least `gain`. */
+static double bound_after(const bandit_gain_selector *s, uint32_t arm, double gain)
+{
+    const bandit_posterior *p = s->posterior;
+    double gap = bandit_gain_gap(s, arm, s->mean[arm]) + p->mean_error;
+    double variance = s->variance[arm] * (1.0 + 1e-12) + p->variance_error - gain;
+    return with_slack(bandit_log_gain(gap, fmax(0.0, variance), p->lambda, s->smallest));
+}
+
+/* Computes the variances that are only bounded among these entries. Most of the arms then turn out not to matter. */
+static void sharpen(bandit_gain_selector *s, bandit_heap_entry *entries, size_t n)
+{
+    uint32_t arms[2 * LAST_BLOCK] = {0};
+    size_t at[2 * LAST_BLOCK], loose = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (s->variance[entries[i].arm] >= 0.0)
+            continue;
+        arms[loose] = entries[i].arm;
+        at[loose++] = i;
+    }
+    bandit_screening_sharpen(s->posterior, arms, loose, s->variance, s->scratch);
+    for (size_t k = 0; k < loose; k++)
+        entries[at[k]].bound = fmin(entries[at[k]].bound, bound_after(s, arms[k], 0.0));
+}
+
 /* Updates outdated bounds among these entries. */
 static void refresh(search *f, bandit_heap_entry *entries, size_t n)
 {
     bandit_gain_selector *s = f->s;
-    const bandit_posterior *p = s->posterior;
     uint32_t arms[LAST_BLOCK] = {0}, now = (uint32_t)s->n_out + 1;
     size_t at[LAST_BLOCK], stale = 0;
     double gains[LAST_BLOCK];
+    sharpen(s, entries, n);
     for (size_t i = 0; i < n && stale < LAST_BLOCK; i++) {
-        if (s->stamp[entries[i].arm] == now)
+        if (s->stamp[entries[i].arm] == now || (f->found && entries[i].bound < f->best))
             continue;
         arms[stale] = entries[i].arm;
         at[stale++] = i;
     }
     bandit_conditioning_gains(&s->conditioning, arms, stale, gains);
     for (size_t k = 0; k < stale; k++) {
-        uint32_t arm = arms[k];
-        double gap = bandit_gain_gap(s, arm, s->mean[arm]) + p->mean_error;
-        double variance = fabs(s->variance[arm]) * (1.0 + 1e-12) + p->variance_error - gains[k];
-        double bound = bandit_log_gain(gap, fmax(0.0, variance), p->lambda, s->smallest);
-        if (!f->found || with_slack(bound) >= f->best)
-            bound -= bandit_gain_penalty(s, arm);
-        entries[at[k]].bound = fmin(entries[at[k]].bound, with_slack(bound));
-        s->stamp[arm] = now;
+        double bound = bound_after(s, arms[k], gains[k]);
+        if (!f->found || bound >= f->best)
+            bound -= bandit_gain_penalty(s, arms[k]);
+        entries[at[k]].bound = fmin(entries[at[k]].bound, bound);
+        s->stamp[arms[k]] = now;
     }
 }
 

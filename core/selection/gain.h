@@ -56,7 +56,8 @@ typedef struct bandit_gain_slot bandit_gain_slot;
 
 typedef struct bandit_gain_selector {
     const bandit_posterior *posterior;
-    const double *mean, *variance; /* n_arms; a variance below 0 is minus an upper bound (screening.h) */
+    const double *mean; /* n_arms */
+    double *variance;   /* n_arms; below 0: minus an upper bound (screening.h), replaced when it matters */
     size_t n_arms;
     double incumbent; /* f+, in units of the reward */
     uint32_t leader;  /* its arm */
@@ -80,17 +81,18 @@ typedef struct bandit_gain_selector {
     uint32_t *slot_of;       /* n_arms: slot + 1, or 0 */
     size_t n_slots, next_slot;
     double *vectors; /* n_slots x (2 stride + ld): z, w and c */
-    double *scratch; /* dimension */
+    double *scratch; /* dimension, and what screening.h needs */
     size_t capacity_entries, capacity_stamp, capacity_met, capacity_penalty, capacity_slots, capacity_slot_of,
         capacity_vectors, capacity_scratch;
 } bandit_gain_selector;
 
 /* Starts a batch. *selector is {0} or used before. The posterior, mean and variance (from
- * bandit_posterior_evaluate_all or bandit_screening_evaluate) are borrowed until the next start.
+ * bandit_posterior_evaluate_all or bandit_screening_evaluate) are borrowed until the next start; bounds among the
+ * variances are replaced by the variances of arms that may be picked.
  *   pulled  n_pulled >= 1 arms with a result; f+ and f2 are the largest means among them
  * Errors: BANDIT_NO_MEMORY (the selector can be started again or cleared). */
 bandit_status bandit_gain_start(bandit_gain_selector *selector, const bandit_posterior *posterior, bool once,
-                                const double *mean, const double *variance, const bandit_arm_sum *pulled,
+                                const double *mean, double *variance, const bandit_arm_sum *pulled,
                                 size_t n_pulled, bandit_error *err);
 void bandit_gain_clear(bandit_gain_selector *selector);
 size_t bandit_gain_memory(const bandit_gain_selector *selector);

@@ -21,7 +21,7 @@ enum { SAMPLE_STEP = 64, SAMPLE = 32 };
 static const double TOO_MANY = 0.6; /* from this share on, screening is not worth its cost */
 
 /* arms whose log gain is lower than the largest of that sample by more than this are left out */
-static const double MARGIN = 1.0;
+static const double MARGIN = 0.7;
 
 bool bandit_screening_by_rows_pays(const bandit_posterior *p, size_t n_pulled)
 {
@@ -327,4 +327,29 @@ bandit_status bandit_screening_evaluate(bandit_posterior *p, const bandit_screen
         variance[screen->pulled[i].arm] = pulled[screen->n_pulled + i];
     *done = true;
     return BANDIT_OK;
+}
+
+size_t bandit_screening_scratch(const bandit_posterior *p)
+{
+    return p->m * BANDIT_TILE + bandit_covariance_scratch(p->covariance);
+}
+
+void bandit_screening_sharpen(const bandit_posterior *p, const uint32_t *arms, size_t n, double *variance,
+                              double *scratch)
+{
+    uint32_t tile[BANDIT_TILE] = {0};
+    double mean[BANDIT_TILE], sharp[BANDIT_TILE];
+    size_t lanes = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (variance[arms[i]] < 0.0)
+            tile[lanes++] = arms[i];
+        if (lanes == 0 || (lanes < BANDIT_TILE && i + 1 < n))
+            continue;
+        bandit_covariance_block(p->covariance, tile, lanes, &p->points, scratch, BANDIT_TILE,
+                                scratch + p->m * BANDIT_TILE);
+        bandit_posterior_evaluate_tile(p, scratch, tile, lanes, mean, sharp);
+        for (size_t lane = 0; lane < lanes; lane++)
+            variance[tile[lane]] = sharp[lane];
+        lanes = 0;
+    }
 }
