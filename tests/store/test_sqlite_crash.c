@@ -1,9 +1,11 @@
 /* What has been answered stays: across closing, SIGKILL, full and failing disks. */
 #include "server/store/sqlite/sqlite.h"
+#include "tests/support/repeats.h"
 #include "tests/support/store_directory.h"
 #include "tests/support/store_faults.h"
 #include "tests/support/store_fixture.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -256,7 +258,7 @@ static size_t run_and_kill(const char *path, double time, int64_t last_seq[STUDI
 
 static void killed_at_any_instant_nothing_answered_is_lost(void **state)
 {
-    enum { ROUNDS = 12 };
+    const int rounds = (int)repeats(12, 8);
     const char *path = ((store_directory *)*state)->path;
     int64_t last_seq[STUDIES] = {1, 1, 1};
     size_t answered = 0;
@@ -271,7 +273,7 @@ static void killed_at_any_instant_nothing_answered_is_lost(void **state)
         store_lane_close(lane);
     }
     store_close(s);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         answered += run_and_kill(path, 0.003 * round * round * (1 + round % 2), last_seq);
         s = store_fixture_open(path);
         for (int i = 0; i < STUDIES; i++) {
@@ -281,13 +283,13 @@ static void killed_at_any_instant_nothing_answered_is_lost(void **state)
             assert_true(study.last_seq <= last_seq[i] + 3 * IN_FLIGHT);
             assert_int_equal(study.observations * 3, study.last_seq - 1); /* whole writes only */
             last_seq[i] = study.last_seq;
-            if (round == ROUNDS - 1)
+            if (round == rounds - 1)
                 store_fixture_expect_rebuilt(s, id);
         }
         store_close(s);
         store_fixture_expect_sound(path);
     }
-    print_message("%zu answered writes, %d kills\n", answered, ROUNDS);
+    print_message("%zu answered writes, %d kills\n", answered, rounds);
 }
 
 /* ---- faults -------------------------------------------------------------------------------------------- */
@@ -355,7 +357,7 @@ static void a_fault_fails_writes_and_they_recover_with_it(void **state)
                                          STORE_FAULT_SYNC};
     const char *path = ((store_directory *)*state)->path;
     const char *wanted = getenv("BANDITD_FAULTS");
-    bool every = wanted && strcmp(wanted, "all") == 0;
+    const int each_until = wanted && strcmp(wanted, "all") == 0 ? INT_MAX : (int)repeats(20, 8);
     int runs = 0;
     store_faults_install(false);
     store *s = store_fixture_open(path);
@@ -365,7 +367,7 @@ static void a_fault_fails_writes_and_they_recover_with_it(void **state)
         for (int once = 0; once < 2; once++) {
             int nth = 1;
             while (run_with_fault(path, faults[i], nth, once)) {
-                nth += every || nth < 20 ? 1 : 9;
+                nth += nth < each_until ? 1 : 9;
                 runs++;
             }
             assert_true(nth > 5);

@@ -263,7 +263,7 @@ static void the_own_log_is_always_taken(void **state)
     stpcpy(stpcpy(remains, path), ".killed");
     store *s = NULL;
     size_t n = 0;
-    for (int round = 0; round < (int)repeats(12, 4); round++) {
+    for (int round = 0; round < (int)repeats(12, 2); round++) {
         s = store_fixture_open(path);
         for (int i = 0; i < 6; i++) {
             snprintf(id, sizeof id, "r%d-%d", round, i);
@@ -299,7 +299,7 @@ static void the_log_of_a_running_server_is_always_taken(void **state)
 {
     enum { ASKERS = 6 };
     const char *path = ((store_directory *)*state)->path;
-    const size_t starts = repeats(200, 50);
+    const size_t starts = repeats(200, 20);
     asker askers[ASKERS];
     atomic_bool ended = false;
     char id[40];

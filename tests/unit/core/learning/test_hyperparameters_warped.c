@@ -3,6 +3,7 @@
 
 #include "bandit/fit.h"
 #include "tests/support/must.h"
+#include "tests/support/repeats.h"
 
 #include <float.h>
 #include <math.h>
@@ -233,7 +234,7 @@ static void strays_are_set_aside(void **state)
                                    : sin((double)i / 6.0) + 0.01 * sin(40.0 * (double)i);
         if (kind < 4)
             rewards[kind % 2 ? 20 : 4] = kind < 2 ? 1000.0 : -1000.0;
-        for (size_t n = 12; n <= 48; n += 4)
+        for (size_t n = 12; n <= 48; n += repeats(4, 12))
             learn(&x, n, rewards);
         if (kind == 4) {
             assert_int_equal(x.learned.n_aside, 0);

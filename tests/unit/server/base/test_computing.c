@@ -116,7 +116,7 @@ static void spread(computing_job *job)
 static void tiles_run_once(void **state)
 {
     (void)state;
-    for (size_t permits = 1; permits <= 4; permits += repeats(1, 2)) {
+    for (size_t permits = repeats(1, 3); permits <= 4; permits += repeats(1, 2)) {
         struct computing *c = computing_new(permits, NULL);
         spreading *s = calloc(3, sizeof *s);
         computing_account *accounts[3];
