@@ -37,7 +37,7 @@ RIVALS = [
     Sampler("botorch", "botorch_lognei", "botorch", {}, "botorch", False, 3, protocols=("sequential", "plates24")),
     # A trial takes seconds: half of the trials, or a quarter, and one at a time.
     Sampler("hebo", "hebo_mace", "hebo", {}, "HEBO", False, 3, 100, ("sequential",)),
-    Sampler("vizier", "vizier_gp_ucb_pe", "vizier", {}, "google-vizier", False, 3, 50, ("sequential",), ("clean", "noise")),
+    Sampler("vizier", "vizier_gp_ucb_pe", "vizier", {}, "google-vizier", False, 3, 50, ("sequential",), ("clean", "noise", "tenth")),
 ]  # fmt: skip
 
 # What banditd is tried with: members of the study's definition. "form": grids are given as lists.
