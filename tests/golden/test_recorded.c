@@ -11,7 +11,6 @@
 #include "tests/support/engine_view.h"
 #include "tests/support/must.h"
 #include "tests/support/recording.h"
-#include "tests/support/repeats.h"
 #include "tests/support/scripted_study.h"
 
 #include <assert.h>
@@ -448,7 +447,7 @@ int main(int argc, char **argv)
     bool writes = argc > 1 && strcmp(argv[1], "--record") == 0;
     size_t n_tests = 0, n_paths = code_paths(paths);
     assert(n_paths > 0);
-    size_t n_runs = writes ? 1 : n_paths < 2 ? 2 : repeats(n_paths, 2);
+    size_t n_runs = writes ? 1 : n_paths < 2 ? 2 : n_paths;
 
     openblas_set_num_threads(1);
     int n = scandir(FOLDER, &entries, is_case, alphasort);
