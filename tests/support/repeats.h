@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Mostly n; `few` with BANDIT_TEST_FEW in the environment, which tests/memcheck and the suite asan set. */
+/* Mostly n; `few` with BANDIT_TEST_FEW in the environment, which tests/memcheck and some suites set
+ * (tests/suites). */
 static inline size_t repeats(size_t n, size_t few)
 {
     return getenv("BANDIT_TEST_FEW") ? few : n;
