@@ -345,6 +345,7 @@ void bandit_screening_sharpen(const bandit_posterior *p, const uint32_t *arms, s
             tile[lanes++] = arms[i];
         if (lanes == 0 || (lanes < BANDIT_TILE && i + 1 < n))
             continue;
+        bandit_pause();
         bandit_covariance_block(p->covariance, tile, lanes, &p->points, scratch, BANDIT_TILE,
                                 scratch + p->m * BANDIT_TILE);
         bandit_posterior_evaluate_tile(p, scratch, tile, lanes, mean, sharp);

@@ -48,7 +48,8 @@ bandit_status bandit_screening_evaluate(bandit_posterior *posterior, const bandi
                                         const bandit_executor *executor, double *mean, double *variance,
                                         bool *done, bandit_error *err);
 
-/* Computes the variances that are only bounded, below 0, among those of n arms, as accurately as that function.
+/* Computes the variances that are only bounded, below 0, among those of n arms, as accurately as that function. With
+ * none of them it does nothing; otherwise the posterior must have the single-norm form.
  *   variance  of all arms
  *   scratch   bandit_screening_scratch doubles, aligned */
 void bandit_screening_sharpen(const bandit_posterior *posterior, const uint32_t *arms, size_t n,

@@ -398,6 +398,51 @@ static void wide_bounds_are_not_screened(void **state)
     close_pair(&x);
 }
 
+static bool count_pause(void *context)
+{
+    ++*(size_t *)context;
+    return false;
+}
+
+/* Those of the arms that are only bounded get the variance that they have among all arms; the others stay. There is a
+ * checkpoint for each tile. */
+static void bounds_are_sharpened(void **state)
+{
+    enum { ASKED = 200 };
+    (void)state;
+    pair x;
+    bandit_error err;
+    double mean[ARMS], all[ARMS], variance[ARMS];
+    uint32_t arms[ASKED];
+    size_t pauses = 0, loose = 0;
+    open_pair(&x, 15, 1.0);
+    assert_true(x.after.one_factor);
+    must(bandit_posterior_evaluate_all(&x.after, &bandit_executor_serial, mean, all, &err), &err);
+    for (size_t a = 0; a < ARMS; a++)
+        variance[a] = a % 3 == 0 ? 7.0 : -2.0 * all[a] - 1.0;
+    for (size_t i = 0; i < ASKED; i++) {
+        arms[i] = (uint32_t)(2 * i);
+        loose += arms[i] % 3 != 0;
+    }
+    double *scratch =
+        aligned_alloc(64, bandit_aligned_doubles(bandit_screening_scratch(&x.after)) * sizeof(double));
+    assert_non_null(scratch);
+    bandit_on_pause(count_pause, &pauses);
+    bandit_screening_sharpen(&x.after, arms, ASKED, variance, scratch);
+    bandit_on_pause(NULL, NULL);
+    free(scratch);
+    assert_int_equal(pauses, (loose + BANDIT_TILE - 1) / BANDIT_TILE);
+    for (size_t a = 0; a < ARMS; a++) {
+        if (a % 3 == 0)
+            assert_true(variance[a] == 7.0);
+        else if (a % 2 == 0 && a < (size_t)2 * ASKED)
+            assert_true(fabs(variance[a] - all[a]) <= 2.0 * x.after.variance_error);
+        else
+            assert_true(variance[a] == -2.0 * all[a] - 1.0);
+    }
+    close_pair(&x);
+}
+
 static void who_is_screened(void **state)
 {
     pair x;
@@ -429,6 +474,7 @@ int main(void)
         cmocka_unit_test(screened_by_rows),
         cmocka_unit_test(screened_by_gain),
         cmocka_unit_test(wide_bounds_are_not_screened),
+        cmocka_unit_test(bounds_are_sharpened),
         cmocka_unit_test(who_is_screened),
     };
     return cmocka_run_group_tests_name("screening", tests, NULL, NULL);
